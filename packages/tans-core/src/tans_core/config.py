@@ -1,0 +1,405 @@
+"""Every configuration flag of Tans, in one table, and the functions that read and set them.
+
+``config.update("jax_enable_x64", True)`` sets a flag for the process; the spelling
+"tans_enable_x64" means the same flag. ``config.jax_enable_x64`` reads it. Inside Tans, code reads
+``config.enable_x64.value``. All flags are made here, before the first jit, because making a C++
+flag that is part of the jit key empties every dispatch cache once.
+"""
+
+import enum
+from typing import Any, Final
+
+from tans_core import flags
+from tans_core._jaxlib import Config, jax_jit
+from tans_core._jaxlib import trace_context as trace_context
+from tans_core.flags import Flag, FlagValue, Override
+from tans_core.spelling import did_you_mean
+
+
+class NumpyDtypePromotion(enum.StrEnum):
+    """How operands of different dtypes combine."""
+
+    STANDARD = "standard"
+    STRICT = "strict"
+
+
+class ExplicitX64Mode(enum.IntEnum):
+    """What an explicit request for a 64-bit dtype does while x64 is off."""
+
+    WARN = 1
+    ERROR = 2
+    ALLOW = 3
+
+
+class LegacyPrngKeyState(enum.StrEnum):
+    """What the use of a raw uint32 key does."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    ERROR = "error"
+
+
+class RuntimeTracebackMode(enum.StrEnum):
+    """Which Python traceback travels with a launched program."""
+
+    OFF = "off"
+    ON = "on"
+    FULL = "full"
+
+
+MATMUL_PRECISIONS: Final = (
+    *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
+    *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"),
+    *("ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
+    *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32"),
+    *("BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
+    *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
+)
+PRNG_IMPLEMENTATIONS: Final = (
+    *("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32"),
+)
+_GUARD: Final = flags.optional(
+    flags.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit")
+)
+_LEVELS: Final = flags.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
+_CHECK: Final = flags.one_of("ignore", "raise")
+
+_by_name: Final[dict[str, Flag]] = {}
+
+
+def _flag(name: str, default: FlagValue, parse: flags.Parse, **options: Any) -> Flag:
+    flag = _by_name[name] = Flag(name, default, parse, **options)
+    return flag
+
+
+def _staged(name: str, default: FlagValue, parse: flags.Parse, doc: str) -> Flag:
+    """Make a flag that changes what a traced program is."""
+    return _flag(name, default, parse, jit_key=True, trace_context=True, doc=doc)
+
+
+_bool, _int, _text = flags.boolean, flags.integer, flags.text
+_opt_text, _opt_int = flags.optional(flags.text), flags.optional(flags.integer)
+
+# Flags that change what a traced program is.
+enable_x64 = _staged("jax_enable_x64", False, _bool, "Keep 64-bit types instead of narrowing.")
+numpy_dtype_promotion = _staged(
+    "jax_numpy_dtype_promotion",
+    NumpyDtypePromotion.STANDARD,
+    flags.member_of(NumpyDtypePromotion),
+    "'strict' allows only promotion of Python scalars.",
+)
+numpy_rank_promotion = _staged(
+    "jax_numpy_rank_promotion",
+    "allow",
+    flags.one_of("allow", "warn", "raise"),
+    "What broadcasting between different ranks does.",
+)
+explicit_x64_dtypes = _staged(
+    "jax_explicit_x64_dtypes",
+    ExplicitX64Mode.WARN,
+    flags.member_of(ExplicitX64Mode),
+    "What asking for a 64-bit dtype does while x64 is off.",
+)
+default_matmul_precision = _staged(
+    "jax_default_matmul_precision",
+    None,
+    flags.optional(flags.one_of(*MATMUL_PRECISIONS)),
+    "Precision of matrix products that ask for none.",
+)
+threefry_partitionable = _staged(
+    "jax_threefry_partitionable", True, _bool, "Random bits that shard without communication."
+)
+default_prng_impl = _staged(
+    "jax_default_prng_impl",
+    "threefry2x32",
+    flags.one_of(*PRNG_IMPLEMENTATIONS),
+    "Generator of keys that name none.",
+)
+random_seed_offset = _staged("jax_random_seed_offset", 0, _int, "Added to every seed.")
+debug_key_reuse = _staged("jax_debug_key_reuse", False, _bool, "Raise when a key is used twice.")
+softmax_custom_jvp = _staged(
+    "jax_softmax_custom_jvp", False, _bool, "Use the closed-form derivative of softmax."
+)
+high_dynamic_range_gumbel = _staged(
+    "jax_high_dynamic_range_gumbel", False, _bool, "Gumbel samples with full tails."
+)
+allow_f16_reductions = _staged(
+    "jax_allow_f16_reductions", True, _bool, "Let reductions accumulate in 16 bits."
+)
+auto_pcast = _staged("jax_auto_pcast", True, _bool, "Insert casts to varying values by itself.")
+check_vma = _staged("check_vma", False, _bool, "Check varying manual axes in shard_map.")
+check_static_indices = _staged(
+    "jax_check_static_indices", False, _bool, "Raise for static indices out of bounds."
+)
+error_checking_behavior_nan = _staged(
+    "jax_error_checking_behavior_nan", "ignore", _CHECK, "What nan results do in checked code."
+)
+error_checking_behavior_divide = _staged(
+    "jax_error_checking_behavior_divide", "ignore", _CHECK, "What division by zero does."
+)
+error_checking_behavior_oob = _staged(
+    "jax_error_checking_behavior_oob", "ignore", _CHECK, "What indices out of bounds do."
+)
+use_shardy_partitioner = _staged(
+    "jax_use_shardy_partitioner", True, _bool, "Always true in Tans: Shardy partitions programs."
+)
+mutable_array_checks = _staged(
+    "jax_mutable_array_checks", True, _bool, "Check aliasing of mutable arrays."
+)
+disable_bwd_checks = _flag(
+    "jax_disable_bwd_checks", False, _bool, doc="Skip type checks of custom backward passes."
+)
+disable_jit = _flag(
+    "jax_disable_jit", False, _bool, trace_context=True, doc="Run jitted functions op by op."
+)
+
+# Flags that change where and how a program runs.
+default_device = _staged("jax_default_device", None, flags.anything, "Device of new arrays.")
+no_execution = _staged("jax_no_execution", False, _bool, "Raise when a program is launched.")
+optimization_level = _flag("jax_optimization_level", "UNKNOWN", _LEVELS, jit_key=True)
+memory_fitting_level = _flag("jax_memory_fitting_level", "O2", _LEVELS, jit_key=True)
+xla_profile_version = _flag("jax_xla_profile_version", 0, _int, jit_key=True)
+enable_pgle = _flag("jax_enable_pgle", False, _bool, jit_key=True)
+platforms = _flag("jax_platforms", None, _opt_text, doc="Backends to start, in order: 'cpu,cuda'.")
+platform_name = _flag("jax_platform_name", "", _text, doc="Backend to use by default.")
+num_cpu_devices = _flag("jax_num_cpu_devices", -1, _int, doc="Virtual CPU devices; -1: XLA_FLAGS.")
+cpu_enable_async_dispatch = _flag("jax_cpu_enable_async_dispatch", True, _bool)
+cpu_collectives_implementation = _flag(
+    "jax_cpu_collectives_implementation",
+    "gloo",
+    flags.optional(flags.one_of("gloo", "mpi", "megascale")),
+)
+pjrt_client_create_options = _flag("jax_pjrt_client_create_options", None, flags.anything)
+embedded_constants_max_bytes = _staged(
+    "jax_embedded_constants_max_bytes", 32, _int, "Largest constant written into the program."
+)
+captured_constants_warn_bytes = _flag("jax_captured_constants_warn_bytes", 2_000_000_000, _int)
+
+# Flags for finding faults.
+debug_nans = _flag("jax_debug_nans", False, _bool, doc="Raise FloatingPointError for nan results.")
+debug_infs = _flag("jax_debug_infs", False, _bool, doc="Raise FloatingPointError for infinities.")
+log_compiles = _flag("jax_log_compiles", False, _bool, doc="Log each trace and compilation.")
+explain_cache_misses = _flag("jax_explain_cache_misses", False, _bool, doc="Log why jit retraced.")
+log_checkpoint_residuals = _flag("jax_log_checkpoint_residuals", False, _bool)
+check_tracer_leaks = _flag("jax_check_tracer_leaks", False, _bool, doc="Find escaped tracers.")
+enable_checks = _flag("jax_enable_checks", False, _bool, doc="Check jaxprs and types internally.")
+no_tracing = _flag("jax_no_tracing", False, _bool, doc="Raise when a function is traced.")
+traceback_filtering = _flag(
+    "jax_traceback_filtering",
+    "auto",
+    flags.one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+    doc="How frames of Tans are left out of tracebacks.",
+)
+tracer_error_num_traceback_frames = _flag("jax_tracer_error_num_traceback_frames", 5, _int)
+include_full_tracebacks_in_locations = _flag(
+    "jax_include_full_tracebacks_in_locations", True, _bool
+)
+traceback_in_locations_limit = _flag("jax_traceback_in_locations_limit", 100, _int)
+legacy_prng_key = _flag(
+    "jax_legacy_prng_key", LegacyPrngKeyState.ALLOW, flags.member_of(LegacyPrngKeyState)
+)
+enable_custom_prng = _flag("jax_enable_custom_prng", False, _bool)
+transfer_guard_host_to_device = _flag("jax_transfer_guard_host_to_device", None, _GUARD)
+transfer_guard_device_to_device = _flag("jax_transfer_guard_device_to_device", None, _GUARD)
+transfer_guard_device_to_host = _flag("jax_transfer_guard_device_to_host", None, _GUARD)
+all_transfer_guard = _flag("jax_transfer_guard", None, _GUARD)
+array_garbage_collection_guard = _flag(
+    "jax_array_garbage_collection_guard",
+    None,
+    flags.optional(flags.one_of("allow", "log", "fatal")),
+)
+thread_guard = _flag("jax_thread_guard", False, _bool)
+send_traceback_to_runtime = _flag(
+    "jax_send_traceback_to_runtime", RuntimeTracebackMode.OFF, flags.member_of(RuntimeTracebackMode)
+)
+pprint_use_color = _flag("jax_pprint_use_color", True, _bool, doc="Colour printed jaxprs.")
+debug_log_modules = _flag("jax_debug_log_modules", "", _text)
+logging_level = _flag(
+    "jax_logging_level",
+    None,
+    flags.optional(flags.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
+)
+dump_ir_to = _flag("jax_dump_ir_to", "", _text, doc="Folder for a copy of each program.")
+dump_ir_modes = _flag("jax_dump_ir_modes", "stablehlo", _text)
+
+# The persistent compilation cache.
+enable_compilation_cache = _flag("jax_enable_compilation_cache", True, _bool)
+compilation_cache_dir = _flag("jax_compilation_cache_dir", None, _opt_text)
+compilation_cache_max_size = _flag("jax_compilation_cache_max_size", -1, _int)
+persistent_cache_min_compile_time_secs = _flag(
+    "jax_persistent_cache_min_compile_time_secs", 1.0, flags.real
+)
+persistent_cache_min_entry_size_bytes = _flag(
+    "jax_persistent_cache_min_entry_size_bytes", 0, _int
+)
+persistent_cache_enable_xla_caches = _flag(
+    "jax_persistent_cache_enable_xla_caches", "xla_gpu_per_fusion_autotune_cache_dir", _opt_text
+)
+raise_persistent_cache_errors = _flag("jax_raise_persistent_cache_errors", False, _bool)
+compilation_cache_include_metadata_in_key = _flag(
+    "jax_compilation_cache_include_metadata_in_key", False, _bool
+)
+
+# Set by the packages that own the state, not by users.
+trace_marker: Final = Config(
+    "tans_trace_marker", None, include_in_jit_key=True, include_in_trace_context=False
+)
+abstract_mesh: Final = Config(
+    "tans_abstract_mesh", None, include_in_jit_key=True, include_in_trace_context=True
+)
+axis_env: Final = Config(
+    "tans_axis_env", (), include_in_jit_key=False, include_in_trace_context=True
+)
+post_hook: Final = Config(
+    "tans_post_hook", None, include_in_jit_key=False, include_in_trace_context=False
+)
+
+jax_jit.set_enable_x64_state(enable_x64)
+jax_jit.set_disable_jit_state(disable_jit)
+jax_jit.set_post_hook_state(post_hook)
+
+
+def _canonical_name(name: str) -> str:
+    if name.startswith("tans_"):
+        return "jax_" + name.removeprefix("tans_")
+    return name
+
+
+def find_flag(name: str) -> Flag:
+    """Return the flag of a name in either spelling.
+
+    Args:
+      name: such as "jax_enable_x64" or "tans_enable_x64".
+
+    Raises:
+      AttributeError: no flag has this name; the text names the nearest ones.
+    """
+    flag = _by_name.get(name) or _by_name.get(_canonical_name(name))
+    if flag is None:
+        near = did_you_mean(_canonical_name(name), _by_name)
+        raise AttributeError(
+            f"config: given {name!r}, expected the name of a flag{near}. "
+            "The names are listed by sorted(config.values)."
+        )
+    return flag
+
+
+def update(name: str, value: FlagValue) -> None:
+    """Set a flag for the whole process.
+
+    Args:
+      name: the flag, as "jax_..." or "tans_...".
+      value: the new value; it is canonicalised, so that 1 and True are one setting.
+
+    Raises:
+      AttributeError: no such flag.
+      ValueError: the value does not fit the flag.
+
+    Example:
+      >>> from tans_core import config
+      >>> config.update("tans_enable_checks", 0)
+      >>> config.read("jax_enable_checks")
+      False
+    """
+    find_flag(name).update(value)
+
+
+def read(name: str) -> FlagValue:
+    """Return the value of a flag on this thread; raises AttributeError for an unknown name."""
+    return find_flag(name).value
+
+
+def declare_flag(name: str, default: FlagValue, parse: flags.Parse, doc: str = "") -> Flag:
+    """Add a flag of another package; it is outside the jit key and the trace context.
+
+    Args:
+      name: full name; a second declaration of one name raises ValueError.
+      default: canonical value without environment and updates.
+      parse: one of the parsers of `tans_core.flags`.
+      doc: what the flag does, one line.
+    """
+    if name in _by_name:
+        raise ValueError(f"config: flag {name!r} is declared already; choose another name")
+    return _flag(name, default, parse, doc=doc)
+
+
+def all_flags() -> dict[str, Flag]:
+    """Return every declared flag by name."""
+    return dict(_by_name)
+
+
+class _Settings:
+    """The object users know as ``config``: flags as attributes, `update` and `read`."""
+
+    __slots__ = ()
+
+    def update(self, name: str, val: FlagValue) -> None:
+        """Set a flag for the whole process; see `tans_core.config.update`."""
+        update(name, val)
+
+    def read(self, name: str) -> FlagValue:
+        """Return the value of a flag on this thread."""
+        return read(name)
+
+    @property
+    def values(self) -> dict[str, FlagValue]:
+        """Every flag with its value on this thread."""
+        return {name: flag.value for name, flag in _by_name.items()}
+
+    @property
+    def x64_enabled(self) -> bool:
+        """Whether 64-bit types are kept."""
+        return enable_x64.value
+
+    def __getattr__(self, name: str) -> FlagValue:
+        return read(name)
+
+    def __setattr__(self, name: str, value: FlagValue) -> None:
+        raise AttributeError(
+            f"config.{name} was assigned; flags are set through a function: "
+            f"config.update({name!r}, {value!r})"
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*_by_name, "read", "update", "values", "x64_enabled"]
+
+
+config: Final = _Settings()
+
+
+def __getattr__(name: str) -> FlagValue:
+    if name.startswith(("jax_", "tans_")):
+        return read(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class UserContext(Flag):
+    """A value of the user's that takes part in every jit and trace key."""
+
+    __slots__ = ()
+
+
+def make_user_context(default_value: FlagValue = None) -> UserContext:
+    """Make a per-thread value on which traced and compiled programs depend.
+
+    Args:
+      default_value: hashable value outside any ``with`` block.
+
+    Returns:
+      An object with `.value`; calling it with a value gives a context manager.
+
+    Example:
+      >>> from tans_core.config import make_user_context
+      >>> context = make_user_context("a")
+      >>> with context("b"):
+      ...     context.value
+      'b'
+    """
+    return UserContext(
+        "user_context", default_value, flags.anything, jit_key=True, trace_context=True
+    )
+
+
+def checking_leaks() -> Override:
+    """Return a context manager that reports tracers that outlive their transformation."""
+    return check_tracer_leaks(True)

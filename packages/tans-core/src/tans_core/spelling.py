@@ -1,0 +1,21 @@
+"""Suggests the nearest known names for a misspelt one; every error that rejects a name uses it."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return " (did you mean 'a' or 'b'?)", or "" when nothing is near.
+
+    Args:
+      word: what the user wrote.
+      known: the accepted names.
+
+    Example:
+      >>> did_you_mean("enable_x46", ["enable_x64", "debug_nans"])
+      " (did you mean 'enable_x64'?)"
+    """
+    near = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
+    if not near:
+        return ""
+    return f" (did you mean {' or '.join(repr(name) for name in near)}?)"
