@@ -1,0 +1,120 @@
+"""From mesh and spec to the compiler's sharding, and from that to each device's slice.
+
+The compiler describes a sharding as a tiling: the number of shards per dimension, followed by one
+trailing entry per group of devices that do not split the array (replicated, unreduced or manual),
+and the order in which mesh axes fill these entries.
+"""
+
+import math
+from typing import Any, Final
+
+from tans_core._jaxlib import jaxlib_core, xla_client
+from tans_core.mesh import AxisType
+from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
+
+type HloSharding = Any
+type Index = tuple[slice, ...]
+
+_HloSharding: Final = xla_client.HloSharding
+_Kind: Final = xla_client.OpSharding.Type
+_REDUCTIONS: Final = {UnreducedKind.max: 1, UnreducedKind.min: 2}  # sum is the default
+
+
+def make_hlo_sharding(mesh: Any, spec: PartitionSpec, ndim: int) -> HloSharding:
+    """Return the compiler's sharding of an array with `ndim` dimensions.
+
+    Args:
+      mesh: concrete or abstract mesh.
+      spec: a checked spec with at most `ndim` entries; unconstrained entries count as not sharded.
+      ndim: rank of the array.
+    """
+    if mesh.size <= 1:
+        return _HloSharding.replicate()
+    positions, sizes = mesh.axis_positions, mesh.axis_sizes
+    tiles, order = [1] * ndim, []
+    for dim, partition in enumerate(spec.partitions):
+        for axis in partition_axes(partition):
+            order.append(positions[axis])
+            tiles[dim] *= sizes[positions[axis]]
+    used = set(order)
+    groups = _trailing_groups(mesh, spec, used)
+    if not used and len(groups) == 1:
+        return _whole(groups[0][0], spec)
+    for _, axes in groups:
+        order += axes
+        tiles.append(math.prod(sizes[i] for i in axes))
+    sharding = _HloSharding.iota_tile(
+        dims=tiles,
+        reshape_dims=list(sizes),
+        transpose_perm=order,
+        subgroup_types=[kind for kind, _ in groups],
+    )
+    return _with_reduction(sharding, spec)
+
+
+def _trailing_groups(mesh: Any, spec: PartitionSpec, used: set[int]) -> list[tuple[Any, list[int]]]:
+    groups: dict[Any, list[int]] = {_Kind.UNREDUCED: [], _Kind.MANUAL: [], _Kind.REPLICATED: []}
+    for i, (name, axis_type) in enumerate(zip(mesh.axis_names, mesh.axis_types, strict=True)):
+        if i in used:
+            continue
+        if name in spec.unreduced:
+            groups[_Kind.UNREDUCED].append(i)
+        elif axis_type is AxisType.Manual:
+            groups[_Kind.MANUAL].append(i)
+        else:
+            groups[_Kind.REPLICATED].append(i)
+    return [(kind, axes) for kind, axes in groups.items() if axes]
+
+
+def _whole(kind: Any, spec: PartitionSpec) -> HloSharding:
+    if kind == _Kind.REPLICATED:
+        return _HloSharding.replicate()
+    if kind == _Kind.MANUAL:
+        return _HloSharding.manual()
+    return _with_reduction(_HloSharding.unreduced(), spec)
+
+
+def _with_reduction(sharding: HloSharding, spec: PartitionSpec) -> HloSharding:
+    operation = _REDUCTIONS.get(spec.unreduced_kind)
+    if operation is not None:
+        sharding.set_reduction_op(operation)
+    return sharding
+
+
+def same_hlo_sharding(a: HloSharding, b: HloSharding) -> bool:
+    """Whether two compiler shardings place data alike."""
+    if a.is_replicated() and b.is_replicated():
+        return True
+    return a == b
+
+
+def shard_counts(hlo: HloSharding, ndim: int) -> tuple[int, ...]:
+    """Return the number of shards along each of `ndim` dimensions."""
+    if hlo.is_replicated() or hlo.is_unreduced() or hlo.is_manual() or hlo.is_maximal():
+        return (1,) * ndim
+    return tuple(hlo.tile_assignment_dimensions()[:ndim])
+
+
+def device_indices(hlo: HloSharding, shape: tuple[int, ...], num_devices: int) -> list[Index]:
+    """Return each device's slices of an array of `shape`, in device order.
+
+    Every sharded dimension must be divisible by its number of shards.
+    """
+    counts = shard_counts(hlo, len(shape))
+    whole = tuple(slice(None) for _ in shape)
+    if all(count == 1 for count in counts):
+        return [whole] * num_devices
+    steps = [size // count for size, count in zip(shape, counts, strict=True)]
+    copies = num_devices // math.prod(counts)
+    indices: list[Index] = [whole] * num_devices
+    for slot, device in enumerate(hlo.tile_assignment_devices()):
+        tile, index = slot // copies, []
+        for count, step in zip(reversed(counts), reversed(steps), strict=True):
+            tile, position = divmod(tile, count)
+            part = slice(position * step, (position + 1) * step)
+            index.append(slice(None) if count == 1 else part)
+        indices[device] = tuple(reversed(index))
+    return indices
+
+
+canonicalize_memory_kind = jaxlib_core.check_and_canonicalize_memory_kind
