@@ -93,6 +93,8 @@ _NARROWED: Final = {
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
+_CANONICAL: Final = {dtype: _NARROWED.get(dtype, dtype) for dtype in _SUPPORTED}
+_DTYPE_CLASSES: Final = frozenset(type(dtype) for dtype in _SUPPORTED)
 _INEXACT: Final = frozenset((*SMALL_FLOATS, *_FLOATS, *_COMPLEX))
 _ML_BY_NAME: Final = {np.dtype(t).name: np.dtype(t) for t in MACHINE_LEARNING_TYPES}
 
@@ -181,7 +183,7 @@ def native(dtype: DTypeLike) -> DType:
     if is_extended(dtype):
         return dtype
     try:
-        return _numpy_dtype(dtype)
+        return _numpy_dtype(dtype) if dtype.__hash__ else _numpy_dtype.__wrapped__(dtype)
     except TypeError:
         inner = getattr(dtype, "dtype", None)
         if inner is None or inner is dtype or isinstance(dtype, type | np.dtype):
@@ -208,8 +210,12 @@ def canonicalize(dtype: DTypeLike) -> DType:
       >>> canonicalize("float64")
       dtype('float32')
     """
-    found = native(dtype)
-    return found if enable_x64.value else _NARROWED.get(found, found)  # type: ignore[arg-type]
+    if not enable_x64.value:
+        if type(dtype) in _DTYPE_CLASSES and dtype in _CANONICAL:
+            return _CANONICAL[dtype]
+        found = native(dtype)
+        return _NARROWED.get(found, found)  # type: ignore[arg-type]
+    return native(dtype)
 
 
 def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = False) -> DType:
@@ -245,7 +251,7 @@ def requested(dtype: DTypeLike, where: str, stacklevel: int = 3) -> DType:
     """
     found = native(dtype)
     mode = explicit_x64_dtypes.value
-    if enable_x64.value or found not in _NARROWED or mode == ExplicitX64Mode.ALLOW and False:
+    if enable_x64.value or found not in _NARROWED or mode is ExplicitX64Mode.ALLOW:
         return found
     narrowed = _NARROWED[found]  # type: ignore[index]
     text = (
@@ -268,9 +274,6 @@ def is_inexact(dtype: Any) -> bool:
 def is_complex(dtype: Any) -> bool:
     """Whether `dtype` is a complex dtype object."""
     return dtype in _COMPLEX
-
-
-_SHORT_PREFIX: Final = {"f": "f", "i": "i", "u": "u", "c": "c"}
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tans_core import hlo_sharding
 from tans_core._jaxlib import GSPMDSharding, NamedSharding, Sharding, SingleDeviceSharding
-from tans_core.mesh import AbstractMesh, Mesh
+from tans_core.mesh import EMPTY_ABSTRACT_MESH, AbstractMesh, Mesh
 from tans_core.partition_spec import AxisName, PartitionSpec, partition_axes
 from tans_core.spec_check import DuplicateSpecError as DuplicateSpecError
 from tans_core.spec_check import check_pspec as check_pspec
@@ -38,6 +38,11 @@ def named_sharding(
 def abstract_sharding(sharding: NamedSharding) -> NamedSharding:
     """Return the same spec over the abstract mesh, the form that stands in types."""
     return named_sharding(sharding.mesh.abstract_mesh, sharding.spec)
+
+
+def empty_sharding(ndim: int) -> NamedSharding:
+    """Return the sharding of a type outside any mesh: `ndim` dimensions over the empty mesh."""
+    return named_sharding(EMPTY_ABSTRACT_MESH, PartitionSpec().padded(ndim))
 
 
 @functools.lru_cache(maxsize=4096)

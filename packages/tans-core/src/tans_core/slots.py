@@ -1,0 +1,68 @@
+"""One table of operators and array methods, shared by arrays and tracers.
+
+Their meaning belongs to packages above core: tans-lax gives plain arithmetic, tans-numpy the NumPy
+API. `fill` sets each function as an attribute of both classes, so a call costs no extra frame.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn
+
+from tans_core._jaxlib import ArrayImpl
+from tans_core.trace import Tracer
+
+OPERATORS: Final = tuple(
+    f"__{name}__"
+    for name in (
+        "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod "
+        "pow rpow matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift "
+        "neg pos abs invert lt le gt ge eq ne getitem round iter"
+    ).split()
+)
+_OWNERS: Final[dict[str, str]] = {}
+
+
+def fill(functions: Mapping[str, Any], package: str) -> None:
+    """Set operators, methods and properties on arrays and tracers.
+
+    Args:
+      functions: attribute name to function (taking the array first) or property.
+      package: the distribution that supplies them, for messages.
+    """
+    for name, function in functions.items():
+        setattr(ArrayImpl, name, function)
+        setattr(Tracer, name, function)
+        _OWNERS[name] = package
+    if "__eq__" in functions:
+        # Python clears __hash__ only for methods in a class body.
+        ArrayImpl.__hash__ = Tracer.__hash__ = None
+
+
+def owner(name: str) -> str | None:
+    """Return the distribution that supplied an attribute, or None."""
+    return _OWNERS.get(name)
+
+
+def _missing(name: str) -> Callable[..., NoReturn]:
+    def operator(*args: Any) -> NoReturn:
+        raise TypeError(
+            f"{name} on an array: no package that gives it a meaning is loaded; expected "
+            "tans-numpy. Run: pip install tans-numpy, and import tans_numpy."
+        )
+
+    operator.__name__ = name
+    return operator
+
+
+def install_missing() -> None:
+    """Give every operator without an owner its error."""
+    for name in OPERATORS:
+        if name not in _OWNERS:
+            setattr(Tracer, name, _missing(name))
+            if name not in ("__eq__", "__ne__"):
+                setattr(ArrayImpl, name, _missing(name))
+
+
+install_missing()
+# NumPy arrays and scalars on the left hand side leave binary operators to us.
+for _class in (ArrayImpl, Tracer):
+    _class.__array_priority__ = 100

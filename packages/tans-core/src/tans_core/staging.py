@@ -1,0 +1,273 @@
+"""Recording programs: `JaxprTrace` writes an equation for every bind, even of constants.
+
+A recording trace has no parent. A value from outside (array, tracer of an enclosing trace) becomes
+a captured constant, which the caller lifts to an operand of the call it builds.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, override
+
+import numpy as np
+
+from tans_core import rules
+from tans_core._jaxlib import get_traceback
+from tans_core.config import abstract_mesh
+from tans_core.debug_info import DebugInfo
+from tans_core.errors import UnexpectedTracerError
+from tans_core.jaxpr import (
+    NO_EFFECTS,
+    Atom,
+    ClosedJaxpr,
+    Effects,
+    Eqn,
+    Jaxpr,
+    Literal,
+    TypedOp,
+    Var,
+    eval_closed,
+)
+from tans_core.primitive import Primitive
+from tans_core.state import set_current_trace, state
+from tans_core.trace import Trace, Tracer
+from tans_core.types import AbstractValue
+from tans_core.values import typeof
+
+_MEMO: Final[dict[Any, TypedOp]] = {}
+_MEMO_LIMIT: Final = 1 << 15
+_PYTHON_SCALARS: Final = frozenset((bool, int, float, complex))
+
+
+def clear_type_memo() -> None:
+    """Forget all inferred types."""
+    _MEMO.clear()
+
+
+def infer(primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict) -> TypedOp:
+    """Run the type rule, then the sharding rule when a mesh is involved."""
+    result = rules.types[primitive](*in_avals, **params)
+    effects: Effects = NO_EFFECTS
+    if type(result) is rules.Typed:
+        result, effects = result
+    outs = tuple(result) if primitive.multiple_results else (result,)
+    mesh = abstract_mesh.value
+    if mesh is not None or any(getattr(a, "_sharding", None) is not None for a in in_avals):
+        outs = _apply_sharding(primitive, in_avals, outs, params)
+    return TypedOp(primitive, in_avals, params, outs, effects)
+
+
+def _apply_sharding(
+    primitive: Primitive, in_avals: tuple[Any, ...], outs: tuple[Any, ...], params: dict
+) -> tuple[Any, ...]:
+    rule = rules.sharding[primitive]
+    specs = rule(*in_avals, **params)
+    specs = specs if primitive.multiple_results else (specs,)
+    return tuple(o.update(sharding=s) for o, s in zip(outs, specs, strict=True))
+
+
+class JaxprTracer(Tracer):
+    """A value of a program that is being recorded."""
+
+    __slots__ = ("aval", "var")
+
+    def __init__(self, trace: Trace, aval: AbstractValue, var: Var) -> None:
+        self._trace = trace
+        self.aval = aval
+        self.var = var
+
+    @override
+    def describe(self) -> str:
+        return f"traced value of type {self.aval.str_short()}{self._trace.origin(self)}"
+
+    @override
+    def __repr__(self) -> str:
+        return f"JitTracer({self.aval.str_short()})"
+
+
+class JaxprTrace(Trace):
+    """Records every bind as an equation."""
+
+    __slots__ = ("constants", "debug_info", "effects", "eqns", "invars", "owners")
+
+    def __init__(self, debug_info: DebugInfo | None = None) -> None:
+        super().__init__()
+        self.debug_info = debug_info
+        self.eqns: list[Eqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[int, tuple[Var, Any]] = {}
+        self.effects: Effects = NO_EFFECTS
+
+    def new_input(self, aval: AbstractValue) -> JaxprTracer:
+        """Add an input and return its tracer."""
+        var = Var(aval)
+        self.invars.append(var)
+        return JaxprTracer(self, aval, var)
+
+    @override
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if primitive.custom_staging:
+            return rules.staging[primitive](self, *args, **params)
+        return self.record(primitive, args, params)
+
+    def record(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Append one equation and return the tracers of its results."""
+        invars: list[Atom] = []
+        avals: list[AbstractValue] = []
+        for x in args:
+            if type(x) is JaxprTracer and x._trace is self:
+                invars.append(x.var)
+                avals.append(x.aval)
+            else:
+                atom = self.lift(x)
+                invars.append(atom)
+                avals.append(atom.aval)
+        in_avals = tuple(avals)
+        if primitive.call_like:
+            op = infer(primitive, in_avals, params)
+        else:
+            key = (primitive, in_avals, abstract_mesh.value, *params.items())
+            op = _MEMO.get(key)
+            if op is None:
+                op = infer(primitive, in_avals, params)
+                if len(_MEMO) >= _MEMO_LIMIT:
+                    _MEMO.clear()
+                op = _MEMO.setdefault(key, op)
+        return self.append(op, invars)
+
+    def append(self, op: TypedOp, invars: list[Atom]) -> Any:
+        """Append the equation ``op invars``; return the tracers of its results."""
+        if not self.alive:
+            raise _over(self)
+        source = state.source
+        if source is None:
+            source = get_traceback()
+        if op.effects:
+            self.effects |= op.effects
+        if op.primitive.multiple_results:
+            outvars = [Var(aval) for aval in op.out_avals]
+            self.eqns.append(Eqn(op, invars, outvars, source, state.name_stack))
+            return [JaxprTracer(self, v.aval, v) for v in outvars]
+        aval = op.out_avals[0]
+        var = Var(aval)
+        self.eqns.append(Eqn(op, invars, [var], source, state.name_stack))
+        return JaxprTracer(self, aval, var)
+
+    def lift(self, x: Any) -> Atom:
+        """Return the atom for a value: a variable of this trace, a literal or a constant."""
+        cls = type(x)
+        if cls in _PYTHON_SCALARS:
+            return Literal(x, typeof(x))
+        if cls is JaxprTracer and x._trace is self:
+            return x.var
+        if isinstance(x, np.generic) or (cls is np.ndarray and not x.shape):
+            aval = typeof(x)
+            return Literal(x if x.dtype == aval.dtype else x.astype(aval.dtype), aval)
+        known = self.constants.get(id(x))
+        if known is not None:
+            return known[0]
+        if isinstance(x, Tracer) and not x._trace.alive:
+            raise UnexpectedTracerError(leak_message(x))
+        if not isinstance(x, Tracer) and hasattr(cls, "__jax_array__"):
+            return self.lift(x.__jax_array__())
+        var = Var(typeof(x))
+        self.constants[id(x)] = (var, x)
+        return var
+
+    def to_jaxpr(self, outs: Sequence[Any]) -> ClosedJaxpr:
+        """Close the program over the given outputs; the trace is finished."""
+        outvars = [self.lift(x) for x in outs]
+        self.finish()
+        constants = list(self.constants.values())
+        jaxpr = Jaxpr(
+            [var for var, _ in constants],
+            self.invars,
+            outvars,
+            self.eqns,
+            self.effects,
+            self.debug_info,
+        )
+        return ClosedJaxpr(jaxpr, [value for _, value in constants])
+
+    @override
+    def finish(self) -> None:
+        self.alive = False
+
+    @override
+    def origin(self, tracer: Tracer) -> str:
+        return DebugInfo.describe(self.debug_info, self.invars, self.eqns, tracer)
+
+
+def leak_message(tracer: Tracer) -> str:
+    """Say which value of which finished trace was used, and what to write instead."""
+    return (
+        f"a {tracer.describe()} was used after its transformation had finished; expected a value "
+        "of the running program. Return it from the transformed function instead of storing it "
+        "in a global, an attribute or a list."
+    )
+
+
+def _over(trace: Trace) -> UnexpectedTracerError:
+    return UnexpectedTracerError(
+        "an operation was recorded in a program that is already finished; expected the running "
+        "program. Keep generators and threads that compute inside the transformed function."
+    )
+
+
+def trace_to_jaxpr(
+    fun: Callable[..., Sequence[Any]],
+    in_avals: Sequence[AbstractValue],
+    debug_info: DebugInfo | None = None,
+) -> ClosedJaxpr:
+    """Record `fun`, which takes and returns flat lists of values.
+
+    Values that `fun` captures (arrays, tracers of enclosing traces) become the constants of the
+    result; see `lift_tracer_consts`.
+    """
+    trace = JaxprTrace(debug_info)
+    try:
+        with set_current_trace(trace):
+            old, state.source = state.source, None
+            names, state.name_stack = state.name_stack, ""
+            try:
+                outs = fun(*[trace.new_input(a) for a in in_avals])
+            finally:
+                state.source, state.name_stack = old, names
+            return trace.to_jaxpr(outs)
+    finally:
+        trace.finish()
+
+
+def lift_tracer_consts(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """Make constants that are tracers leading inputs.
+
+    Returns:
+      The jaxpr with the inputs ``(*tracers, *inputs)``, and those tracers.
+    """
+    if not any(isinstance(c, Tracer) for c in closed.consts):
+        return closed, []
+    return _lift(closed, [isinstance(c, Tracer) for c in closed.consts])
+
+
+def hoist_consts(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """Make all constants leading inputs; return the jaxpr and the constants' values."""
+    return _lift(closed, [True] * len(closed.consts)) if closed.consts else (closed, [])
+
+
+def _lift(closed: ClosedJaxpr, moved: list[bool]) -> tuple[ClosedJaxpr, list[Any]]:
+    jaxpr = closed.jaxpr
+    pairs = list(zip(jaxpr.constvars, closed.consts, moved, strict=True))
+    lifted = [(v, c) for v, c, m in pairs if m]
+    kept = [(v, c) for v, c, m in pairs if not m]
+    new = Jaxpr(
+        [v for v, _ in kept],
+        [v for v, _ in lifted] + jaxpr.invars,
+        jaxpr.outvars,
+        jaxpr.eqns,
+        jaxpr.effects,
+        jaxpr.debug_info,
+    )
+    return ClosedJaxpr(new, [c for _, c in kept]), [c for _, c in lifted]
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """Return a function of flat values that runs a closed jaxpr under the current trace."""
+    return lambda *args: eval_closed(closed, *args)

@@ -1,0 +1,69 @@
+"""The thread's state: the current trace, and what equations remember of where they come from.
+
+One thread-local object holds it. The trace is mirrored in the C++ flag `trace_marker`, which is
+part of the C++ jit key: compiled functions are hit only while evaluating.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from tans_core.config import trace_marker
+
+if TYPE_CHECKING:
+    from tans_core.trace import Trace
+
+_TRACING: Final = "tracing"
+
+
+class _State(threading.local):
+    trace: "Trace"  # the class attribute, set by tans_core.trace, is the evaluation trace
+    evaluation: "Trace"
+    source: Any = None  # traceback that replayed equations take over, or None
+    name_stack: str = ""
+
+
+state: Final = _State()
+
+
+def swap_trace(trace: "Trace") -> "Trace":
+    """Make `trace` current and return the former one; for callers that restore in a finally."""
+    old = state.trace
+    state.trace = trace
+    evaluation = state.evaluation
+    if (trace is evaluation) is not (old is evaluation):
+        trace_marker.set_local(None if trace is evaluation else _TRACING)
+    return old
+
+
+class set_current_trace:  # noqa: N801  (a context manager in the form of a function)
+    """Context manager: make a trace current, restore the former one on exit."""
+
+    __slots__ = ("_new", "_old")
+
+    def __init__(self, trace: "Trace") -> None:
+        self._new = trace
+
+    def __enter__(self) -> "Trace":
+        self._old = swap_trace(self._new)
+        return self._new
+
+    def __exit__(self, *exc: object) -> None:
+        swap_trace(self._old)
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Context manager: put `name` in front of the names of the operations traced inside."""
+    if not isinstance(name, str):
+        raise TypeError(
+            f"named_scope: given {name!r} of type {type(name).__name__}, expected a string. "
+            "Pass str(name)."
+        )
+    old = state.name_stack
+    state.name_stack = f"{old}/{name}" if old else name
+    try:
+        yield
+    finally:
+        state.name_stack = old

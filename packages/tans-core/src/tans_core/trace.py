@@ -1,0 +1,228 @@
+"""Traces and tracers: who interprets a `bind`, and what stands for a value meanwhile.
+
+One trace is current per thread. `EvalTrace` runs operations; a recording trace writes equations;
+the transformations' traces pass a bind on to their parent when no operand is theirs.
+"""
+
+from collections.abc import Callable
+from typing import Any, NoReturn, Self, override
+
+import numpy as np
+
+from tans_core import _jaxlib, errors
+from tans_core.primitive import Primitive
+from tans_core.rules import evaluation
+from tans_core.state import _State, state
+from tans_core.types import AbstractValue
+
+
+class Trace:
+    """An interpreter of operations.
+
+    `parent` is the trace that operations on foreign values go to; None for traces that end there.
+    """
+
+    __slots__ = ("__weakref__", "alive", "parent")
+
+    def __init__(self, parent: "Trace | None" = None) -> None:
+        self.parent = parent
+        self.alive = True
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Interpret one operation and return its result (a list if it has multiple results)."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Mark the trace as over: its tracers can't be used any more."""
+        self.alive = False
+
+    def origin(self, tracer: "Tracer") -> str:
+        """Say where a tracer of this trace came from (for messages about leaks)."""
+        return ""
+
+
+class Tracer(_jaxlib.Array):
+    """Stands for a value while a program is traced.
+
+    Subclasses keep `_trace` and `aval`. Operators and array methods are attributes of this class,
+    set through `tans_core.slots`.
+    """
+
+    __slots__ = ("_trace",)
+
+    _trace: Trace
+    aval: AbstractValue
+
+    def concrete(self) -> Any:
+        """Return the concrete value this tracer stands for, or None when there is none."""
+        return None
+
+    def describe(self) -> str:
+        """Return the printed form used in messages."""
+        return f"traced value of type {self.aval.str_short()}"
+
+    def __getattr__(self, name: str) -> Any:
+        # User types put methods and properties of their values on the type.
+        found = getattr(type(self.aval), f"_aval_{name}", None) if name[:2] != "__" else None
+        if found is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return found(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each dimension."""
+        return self.aval.shape  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def dtype(self) -> Any:
+        """Data type of the elements."""
+        return self.aval.dtype  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.aval.ndim  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.aval.size  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype yields to that of another operand."""
+        return self.aval.weak_type  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def sharding(self) -> Any:
+        """The sharding in the type."""
+        return self.aval.sharding  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _need(self, error: type[Exception]) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(self)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._need(errors.TracerBoolConversionError))
+
+    def __int__(self) -> int:
+        return int(self._need(errors.ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        return float(self._need(errors.ConcretizationTypeError))
+
+    def __complex__(self) -> complex:
+        return complex(self._need(errors.ConcretizationTypeError))
+
+    def __index__(self) -> int:
+        return self._need(errors.TracerIntegerConversionError).__index__()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        return np.asarray(self._need(errors.TracerArrayConversionError), *args, **kwargs)
+
+    def tolist(self) -> Any:
+        """Return nested Python lists; only for tracers that stand for a concrete value."""
+        return self._need(errors.ConcretizationTypeError).tolist()
+
+    def item(self, *args: int) -> Any:
+        """Return a Python scalar; only for tracers that stand for a concrete value."""
+        return self._need(errors.ConcretizationTypeError).item(*args)
+
+    def __len__(self) -> int:
+        return len(self.aval)  # pyright: ignore[reportArgumentType]
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    @override
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+    def block_until_ready(self) -> Self:
+        """Return self: a traced value has nothing to wait for."""
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Do nothing: a traced value has no buffer."""
+
+
+_jaxlib.set_tracer_class(Tracer)
+
+
+class EvalTrace(Trace):
+    """Runs operations on concrete arrays.
+
+    (primitive, params) leads to one callable: a row of the `evaluation` table, or what `compiler`
+    makes of it (tans-xla sets it to compile the primitive into one C++ jit object).
+    """
+
+    __slots__ = ("_runners", "compiler")
+
+    LIMIT = 4096
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runners: dict[Any, Callable[..., Any]] = {}
+        self.compiler: Callable[[Primitive, dict[str, Any]], Callable[..., Any]] = _no_compiler
+
+    @override
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        key = (primitive, *params.items())
+        runner = self._runners.get(key)
+        if runner is None:
+            runner = self._make_runner(primitive, params, key)
+        return runner(*args)
+
+    def clear(self) -> None:
+        """Forget all compiled primitives."""
+        self._runners.clear()
+
+    def _make_runner(
+        self, primitive: Primitive, params: dict[str, Any], key: Any
+    ) -> Callable[..., Any]:
+        rule = evaluation.find(primitive)
+        if rule is not None:
+            # Not kept: such rules run the bodies in their params, which must not outlive callers.
+            return lambda *args: rule(*args, **params)
+        runner = self.compiler(primitive, params)
+        if len(self._runners) >= self.LIMIT:
+            for old in list(self._runners)[: self.LIMIT // 4]:
+                self._runners.pop(old, None)
+        return self._runners.setdefault(key, runner)
+
+
+def _no_compiler(primitive: Primitive, params: dict[str, Any]) -> NoReturn:
+    raise ImportError(
+        f"{primitive.name}: given concrete arrays to compute with, but no package that compiles "
+        "is loaded; expected tans-xla. Run: pip install tans-xla, and import tans_xla."
+    )
+
+
+eval_trace = EvalTrace()
+_State.trace = eval_trace
+_State.evaluation = eval_trace
+
+
+def current_trace() -> Trace:
+    """Return the thread's current trace."""
+    return state.trace
+
+
+def is_evaluating() -> bool:
+    """Whether operations run now, rather than being traced."""
+    return state.trace is eval_trace
+
+
+def find_top(x: Any) -> Trace | None:
+    """Return the trace of `x` when it is a tracer."""
+    return x._trace if isinstance(x, Tracer) else None

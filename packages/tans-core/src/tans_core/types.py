@@ -1,0 +1,269 @@
+"""Abstract values: what is known of a value while a program is traced.
+
+Core's own types are interned: two equal types are one object, so that a comparison is ``is`` and a
+memo keyed by types is a dictionary look-up. User types (hi types) are not interned; code that may
+meet one compares with `same_type`.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, Self, override
+
+import numpy as np
+
+from tans_core import _jaxlib, dtypes
+from tans_core.dtypes import ExtendedDType, float0
+from tans_core.sharding import empty_sharding
+
+type DType = np.dtype | ExtendedDType
+type Shape = tuple[int, ...]
+
+_NO_AXES: Final[frozenset[str]] = frozenset()
+
+
+class AbstractValue:
+    """Base of all types. A type answers for its tangents and for the lo types it is made of."""
+
+    __slots__ = ("__weakref__",)
+
+    def to_tangent(self) -> "AbstractValue":
+        """Return the type of a tangent of a value of this type."""
+        raise NotImplementedError(f"{type(self).__name__} has no tangent type")
+
+    def to_cotangent(self) -> "AbstractValue":
+        """Return the type of a cotangent; a function of the primal type alone."""
+        return self.to_tangent()
+
+    def lo_types(self) -> "tuple[AbstractValue, ...]":
+        """Return the types that represent this one in a lowered program."""
+        return (self,)
+
+    def strong(self) -> "AbstractValue":
+        """Return this type without the weak mark."""
+        return self
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """Return the printed form, such as ``f32[3]``."""
+        return repr(self)
+
+    @property
+    def is_interned(self) -> bool:
+        """Whether equality of types of this class is identity."""
+        return False
+
+
+class ShapedArray(AbstractValue):
+    """The type of an array.
+
+    Args:
+      shape: size of each dimension.
+      dtype: NumPy dtype or extended dtype.
+      weak_type: whether the dtype yields to that of another operand (Python scalars).
+      sharding: `NamedSharding` over an abstract mesh, or None for the empty mesh.
+      manual_axes: mesh axes over which the value varies inside a manual computation.
+      memory_space: kind of memory, or None for the device's default.
+
+    Example:
+      >>> ShapedArray((2, 3), np.float32) is ShapedArray((2, 3), np.dtype("float32"))
+      True
+    """
+
+    __slots__ = (
+        "_hash",
+        "_sharding",
+        "_tangent",
+        "dtype",
+        "manual_axes",
+        "memory_space",
+        "ndim",
+        "shape",
+        "size",
+        "weak_type",
+    )
+
+    shape: Shape
+    dtype: DType
+    weak_type: bool
+    manual_axes: frozenset[str]
+    memory_space: Hashable
+    ndim: int
+    size: int
+
+    def __new__(
+        cls,
+        shape: Sequence[int],
+        dtype: Any,
+        weak_type: bool = False,
+        sharding: Any = None,
+        manual_axes: frozenset[str] = _NO_AXES,
+        memory_space: Hashable = None,
+    ) -> "ShapedArray":
+        """Return the one object for these fields."""
+        # Scalar types hash faster than dtypes; float0 is a structured dtype and shares np.void.
+        key = dtype.type if type(dtype) in _NP_DTYPES and dtype.type is not np.void else dtype
+        return _intern(tuple(shape), key, bool(weak_type), sharding, manual_axes, memory_space)
+
+    @property
+    def sharding(self) -> Any:
+        """The sharding; over the empty mesh when the context has none."""
+        return empty_sharding(self.ndim) if self._sharding is None else self._sharding
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether the type carries a sharding over a non-empty mesh."""
+        return self._sharding is not None
+
+    @property
+    def vma(self) -> frozenset[str]:
+        """Mesh axes over which the value varies (alias of `manual_axes`)."""
+        return self.manual_axes
+
+    @property
+    @override
+    def is_interned(self) -> bool:
+        return True
+
+    def update(self, **fields: Any) -> "ShapedArray":
+        """Return this type with some fields replaced; a new shape drops the sharding."""
+        sharding = self._sharding if "shape" not in fields else None
+        return ShapedArray(
+            fields.get("shape", self.shape),
+            fields.get("dtype", self.dtype),
+            fields.get("weak_type", self.weak_type),
+            fields.get("sharding", sharding),
+            fields.get("manual_axes", self.manual_axes),
+            fields.get("memory_space", self.memory_space),
+        )
+
+    @override
+    def strong(self) -> "ShapedArray":
+        return self.update(weak_type=False) if self.weak_type else self
+
+    @override
+    def to_tangent(self) -> "ShapedArray":
+        tangent = self._tangent
+        if tangent is None:
+            tangent = _tangent_of(self)
+            # Self-reference would make the type immortal, so it is marked by True.
+            _set(self, "_tangent", True if tangent is self else tangent)
+            return tangent
+        return self if tangent is True else tangent
+
+    @override
+    def str_short(self, short_dtypes: bool = True) -> str:
+        name = dtypes.short_name(self.dtype) if short_dtypes else str(self.dtype)
+        dims = ",".join(map(str, self.shape))
+        if self._sharding is not None:
+            dims = ",".join(_dims_with_axes(self.shape, self._sharding.spec))
+        text = f"{name}[{dims}]"
+        if self.manual_axes:
+            text += "{V:" + ",".join(sorted(self.manual_axes)) + "}"
+        if self.memory_space is not None:
+            text += f"<{self.memory_space}>"
+        return text
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a scalar type: expected a shape with at least one dimension")
+        return self.shape[0]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"ShapedArray is immutable: cannot set {name!r}. "
+            f"Expected a new type: use aval.update({name}=...)."
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self._sharding, self.manual_axes, self.memory_space)
+        return ShapedArray, (self.shape, self.dtype, self.weak_type, *fields)
+
+
+_NP_DTYPES: Final = frozenset(type(np.dtype(t)) for t in np.sctypeDict.values()) | frozenset(
+    type(np.dtype(t)) for t in dtypes.MACHINE_LEARNING_TYPES
+)
+_set = object.__setattr__
+
+
+def _make(
+    shape: Shape,
+    dtype: Any,
+    weak_type: bool,
+    sharding: Any,
+    manual_axes: frozenset[str],
+    memory_space: Hashable,
+) -> ShapedArray:
+    dtype = dtypes.native(dtype)
+    aval = object.__new__(ShapedArray)
+    size = 1
+    for dim in shape:
+        size *= dim
+    values = (shape, dtype, weak_type, sharding, manual_axes, memory_space, len(shape), size, None)
+    names = (
+        "shape dtype weak_type _sharding manual_axes memory_space ndim size _tangent"
+    ).split()
+    for name, value in zip(names, values, strict=True):
+        _set(aval, name, value)
+    return aval
+
+
+_intern: Final[Callable[..., ShapedArray]] = _jaxlib.weak_value_interner(_make)
+
+
+def _tangent_of(aval: ShapedArray) -> ShapedArray:
+    if isinstance(aval.dtype, ExtendedDType):
+        tangent = aval.dtype.tangent_dtype
+        return aval.update(dtype=float0 if tangent is None else tangent, weak_type=False)
+    if dtypes.is_inexact(aval.dtype):
+        return aval
+    return aval if aval.dtype == float0 else aval.update(dtype=float0, weak_type=False)
+
+
+def _dims_with_axes(shape: Shape, spec: Any) -> list[str]:
+    dims = []
+    for size, axes in zip(shape, tuple(spec) + (None,) * (len(shape) - len(spec)), strict=True):
+        names = axes if isinstance(axes, str) else None if axes is None else f"({','.join(axes)})"
+        dims.append(str(size) if names is None else f"{size}@{names}")
+    return dims
+
+
+class AbstractToken(AbstractValue):
+    """The type of a token that orders effects."""
+
+    __slots__ = ()
+
+    @override
+    def to_tangent(self) -> "AbstractToken":
+        return self
+
+    @override
+    def str_short(self, short_dtypes: bool = True) -> str:
+        return "Tok"
+
+    __repr__ = str_short
+
+    @property
+    @override
+    def is_interned(self) -> bool:
+        return True
+
+
+abstract_token: Final = AbstractToken()
+
+
+def same_type(a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two types are the same: identity, then ``==`` for user types."""
+    return a is b or (not a.is_interned and not b.is_interned and bool(a == b))
+
+
+def same_but_weak(a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two types are the same except for the weak mark."""
+    return a is b or same_type(a.strong(), b.strong())

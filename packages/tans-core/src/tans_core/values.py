@@ -1,0 +1,104 @@
+"""`typeof`: from a value to its type, for every class of value that programs may hold."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from tans_core import dtypes
+from tans_core._jaxlib import Array, ArrayImpl
+from tans_core.types import AbstractValue, ShapedArray
+
+type TypeOf = Callable[[Any], AbstractValue]
+
+_SCALAR_DTYPES: Final = {
+    bool: lambda: np.dtype(bool),
+    int: dtypes.default_int,
+    float: dtypes.default_float,
+    complex: dtypes.default_complex,
+}
+
+
+def _scalar_type(kind: type) -> TypeOf:
+    default = _SCALAR_DTYPES[kind]
+    weak = kind is not bool
+    return lambda x: ShapedArray((), default(), weak)
+
+
+def _numpy_type(x: np.ndarray | np.generic) -> ShapedArray:
+    dtype = dtypes.canonicalize(x.dtype)
+    return ShapedArray(x.shape, dtype)
+
+
+_TYPEOF: Final[dict[type, TypeOf]] = {
+    ArrayImpl: lambda x: x.aval,
+    np.ndarray: _numpy_type,
+    **{kind: _scalar_type(kind) for kind in _SCALAR_DTYPES},
+}
+
+
+def register_value_type(cls: type, typeof: TypeOf) -> None:
+    """Make instances of `cls` values: `typeof(x)` answers with their type.
+
+    Raises:
+      ValueError: `cls` is registered already.
+    """
+    if cls in _TYPEOF:
+        raise ValueError(
+            f"value type {cls.__name__} is registered already; expected one registration per class."
+        )
+    _TYPEOF[cls] = typeof
+
+
+def typeof(x: Any) -> AbstractValue:
+    """Return the type of a value.
+
+    Args:
+      x: array of any shape, tracer, NumPy array or scalar, Python scalar.
+
+    Raises:
+      TypeError: values of this class can't be part of a traced program.
+
+    Example:
+      >>> typeof(1.5).weak_type
+      True
+    """
+    handler = _TYPEOF.get(type(x))
+    return handler(x) if handler is not None else _slow_typeof(x)
+
+
+def is_value(x: Any) -> bool:
+    """Whether `typeof` knows the class of `x`."""
+    cls = type(x)
+    return cls in _TYPEOF or _find_handler(x) is not None
+
+
+def _find_handler(x: Any) -> TypeOf | None:
+    if isinstance(x, Array):
+        return lambda value: value.aval
+    if isinstance(x, np.generic | np.ndarray):
+        return _numpy_type
+    for base in type(x).__mro__[1:]:
+        if base in _TYPEOF:
+            return _TYPEOF[base]
+    if hasattr(x, "__jax_array__"):
+        return lambda value: typeof(value.__jax_array__())
+    return None
+
+
+def _slow_typeof(x: Any) -> AbstractValue:
+    handler = _find_handler(x)
+    if handler is None:
+        raise TypeError(
+            f"value {_shown(x)} of type {type(x).__module__}.{type(x).__qualname__} is not an "
+            "array: expected an array, a NumPy array or scalar, or a Python bool, int, float or "
+            "complex. Convert it with jnp.asarray, or pass it as a static argument."
+        )
+    if type(x).__module__ != "builtins" and isinstance(x, Array | np.generic):
+        _TYPEOF[type(x)] = handler
+    return handler(x)
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."

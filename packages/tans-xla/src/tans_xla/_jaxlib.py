@@ -1,0 +1,134 @@
+"""jaxlib's names under our names; the only file of tans-xla to edit for a jaxlib release.
+
+Tested with jaxlib 0.11.2 to 0.12.0.1.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import tans_core._jaxlib  # noqa: F401  (sets the log level before jaxlib's C++ code loads)
+from jaxlib import _jax as jaxlib_core
+from jaxlib import xla_client
+
+# Client and devices.
+Client = xla_client.Client
+Device = xla_client.Device
+DeviceList = xla_client.DeviceList
+make_cpu_client = xla_client.make_cpu_client
+make_c_api_client = xla_client.make_c_api_client
+generate_gpu_options = xla_client.generate_pjrt_gpu_plugin_options
+load_plugin_library = xla_client.load_pjrt_plugin_dynamically
+plugin_is_loaded = xla_client.pjrt_plugin_loaded
+initialize_plugin = xla_client.initialize_pjrt_plugin
+plugin_is_initialized = xla_client.pjrt_plugin_initialized
+register_custom_call_handler = xla_client.register_custom_call_handler
+register_custom_call_target = xla_client.register_custom_call_target
+register_custom_type = xla_client.register_custom_type
+register_custom_type_handler = xla_client.register_custom_type_handler
+JaxRuntimeError = jaxlib_core.JaxRuntimeError
+
+# Arrays.
+ArrayImpl = xla_client.ArrayImpl
+Array = jaxlib_core.Array
+ArrayCopySemantics = xla_client.ArrayCopySemantics
+HostBufferSemantics = xla_client.HostBufferSemantics
+array_result_handler = xla_client.array_result_handler
+batched_block_until_ready = xla_client.batched_block_until_ready
+batched_copy = xla_client.batched_copy_array_to_devices_with_sharding
+batched_device_put = xla_client.batched_device_put
+reorder_shards = xla_client.reorder_shards
+to_dlpack_capsule = jaxlib_core.buffer_to_dlpack_managed_tensor
+from_dlpack_capsule = jaxlib_core.dlpack_managed_tensor_to_buffer
+PjitFunctionCache = jaxlib_core.PjitFunctionCache
+guard_lib = jaxlib_core.guard_lib
+
+
+def batched_copy_to_host_async(arrays: list[Any]) -> None:
+    """Start copying arrays to the host; a hint, which jaxlib before 0.12 gives one by one."""
+    batched = getattr(jaxlib_core, "batched_copy_to_host_async", None)
+    if batched is not None:
+        batched(arrays)
+        return
+    for array in arrays:
+        for piece in array._arrays:
+            piece._copy_single_device_array_to_host_async()
+
+
+DLPACK_VERSION: Final[tuple[int, int]] = getattr(jaxlib_core, "dlpack_version", (1, 0))
+
+
+def register_plugin_profiler(c_api: Any) -> None:
+    """Let the profiler read events of a plugin."""
+    from jaxlib import _profiler
+
+    _profiler.register_plugin_profiler(c_api)
+
+
+def import_from_plugin(plugin: str, name: str) -> Any:
+    """Return an extension module of an installed plugin, or None."""
+    from jaxlib import plugin_support
+
+    return plugin_support.import_from_plugin(plugin, name)
+
+
+# Compiling and dispatch.
+CompileOptions = xla_client.CompileOptions
+DeviceAssignment = xla_client.DeviceAssignment
+LoadedExecutable = jaxlib_core.LoadedExecutable
+PjitFunction = jaxlib_core.PjitFunction
+parse_arguments = jaxlib_core.jax_jit.parse_arguments
+pjit = jaxlib_core.pjit
+
+# Names of MLIR cost 15 to 20 ms and are loaded at the first use.
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir as ir
+    from jaxlib.mlir.dialects import func as func
+    from jaxlib.mlir.dialects import sdy as sdy
+
+_MLIR_NAMES: Final = frozenset(
+    "ir func sdy stablehlo chlo passmanager TracebackToLocationCache inlined_func_call "
+    "make_ir_context".split()
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MLIR_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals().update(_load_mlir())
+    return globals()[name]
+
+
+def _load_mlir() -> dict[str, Any]:
+    from jaxlib.mlir import ir, passmanager
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    from jaxlib.mlir.dialects import chlo, func, mhlo, sdy, stablehlo
+
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    pool = ir.ThreadPool()
+
+    class Context(ir.Context):
+        def __init__(self) -> None:
+            # Skips the bindings' site hook, which loads every dialect (1.5 ms per context).
+            super(ir.Context, self).__init__()
+
+    def make_ir_context() -> Any:
+        context = Context()
+        context.append_dialect_registry(registry)
+        context.set_thread_pool(pool)
+        for dialect in (sdy, chlo, stablehlo):
+            dialect.register_dialect(context)
+        mhlo.register_mhlo_dialect(context)
+        _ = context.dialects["func"]  # access loads a dialect
+        return context
+
+    return {
+        "ir": ir,
+        "func": func,
+        "sdy": sdy,
+        "stablehlo": stablehlo,
+        "chlo": chlo,
+        "passmanager": passmanager,
+        "TracebackToLocationCache": _jax_mlir_ext.TracebackToLocationCache,
+        "inlined_func_call": _jax_mlir_ext.inlined_func_call,
+        "make_ir_context": make_ir_context,
+    }

@@ -1,0 +1,126 @@
+"""The MLIR context that modules are built in, with its caches of types, attributes and templates.
+
+A context interns types and attributes for ever, so it is replaced after a number of modules. All
+threads share the current one: building is serialised by the GIL and uniquing is thread-safe.
+"""
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from tans_core import debug_info
+from tans_core.cache import register_cache
+from tans_xla._jaxlib import TracebackToLocationCache, func, ir, make_ir_context
+
+_MODULES_PER_CONTEXT: Final = 256
+_FRAME_LIMIT: Final = 12
+
+
+class MlirContext:
+    """One `ir.Context` with what has been made in it."""
+
+    def __init__(self) -> None:
+        self.context = make_ir_context()
+        self.modules_built = 0
+        self.types: dict[Any, Any] = {}
+        self.attributes: dict[Hashable, Any] = {}
+        # template key -> operation of the function that holds the template
+        self.templates: dict[Hashable, Any] = {}
+        self.unknown_location = ir.Location.unknown(self.context)
+        self._locations = TracebackToLocationCache(
+            code_to_filename=_code_to_filename, frame_limit=_FRAME_LIMIT, context=self.context
+        )
+        self._named: dict[Hashable, Any] = {}
+        with self.context, self.unknown_location:
+            self.template_module = ir.Module.create()
+            self.template_point = ir.InsertionPoint(self.template_module.body)
+
+    def location(self, traceback: Any, name_stack: str, primitive: str) -> Any:
+        """Return the location of an equation: its operation name over the user's frames."""
+        key = (id(traceback), name_stack, primitive)
+        found = self._named.get(key)
+        if found is not None and found[0] is traceback:
+            return found[1]
+        place = self.unknown_location if traceback is None else self._locations.get(traceback)
+        name = f"{name_stack}/{primitive}" if name_stack else primitive
+        location = ir.Location.name(name, place, self.context)
+        if len(self._named) < 1 << 16:
+            self._named[key] = (traceback, location)
+        return location
+
+    def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the attribute or type for `key`, made once per context."""
+        found = self.attributes.get(key)
+        if found is None:
+            found = self.attributes[key] = make()
+        return found
+
+    def new_template(self, in_types: list[Any], emit: Callable[..., list[Any]]) -> Any:
+        """Build a function from `emit(arguments) -> results`; return its operation."""
+        holder = func.FuncOp("template", (in_types, []), visibility="private", ip=False)
+        with ir.InsertionPoint(holder.add_entry_block()):
+            results = emit(*holder.arguments)
+            func.return_(results)
+        kind = ir.FunctionType.get(in_types, [r.type for r in results])
+        holder.attributes["function_type"] = ir.TypeAttr.get(kind)
+        return holder.operation
+
+
+def _code_to_filename(code: Any) -> str | None:
+    name = code.co_filename
+    return name if debug_info.is_user_file(name) else None
+
+
+class _Current(threading.local):
+    active: MlirContext | None = None
+
+
+_current: Final = _Current()
+_lock: Final = threading.Lock()
+_shared: list[MlirContext] = []
+
+
+def active() -> MlirContext:
+    """Return the context that this thread is building in."""
+    found = _current.active
+    if found is None:
+        raise RuntimeError("no MLIR context is active: lowering helpers run inside use_context()")
+    return found
+
+
+class use_context:  # noqa: N801  (a context manager in the form of a function)
+    """Context manager: activate the shared context, or the one already active in this thread."""
+
+    __slots__ = ("_mine", "_old")
+
+    def __enter__(self) -> MlirContext:
+        self._old = _current.active
+        if self._old is None:
+            self._mine = _current.active = _shared_context()
+            self._mine.context.__enter__()
+            self._mine.unknown_location.__enter__()
+            return self._mine
+        self._mine = None
+        return self._old
+
+    def __exit__(self, *exc: Any) -> None:
+        if self._mine is not None:
+            self._mine.unknown_location.__exit__(None, None, None)
+            self._mine.context.__exit__(None, None, None)
+            _current.active = self._old
+
+
+def _shared_context() -> MlirContext:
+    with _lock:
+        if not _shared or _shared[0].modules_built >= _MODULES_PER_CONTEXT:
+            _shared[:] = [MlirContext()]
+        _shared[0].modules_built += 1
+        return _shared[0]
+
+
+def _clear() -> None:
+    with _lock:
+        _shared.clear()
+
+
+register_cache("mlir contexts", _clear)
