@@ -96,8 +96,9 @@ def sizes(session: nox.Session) -> None:
 
 @shared
 def api(session: nox.Session) -> None:
-    """Public names against their snapshots; ``-- --update`` writes them anew."""
+    """Public names and error pages against the code; ``-- --update`` writes them anew."""
     tool(session, "api_snapshot.py", *session.posargs)
+    tool(session, "error_pages.py", *session.posargs)
 
 
 @shared

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import environment
@@ -71,7 +70,7 @@ def build_wheel(package: Package, folder: Path, *, sdist: bool = False) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     targets = ["-t", "wheel", *(["-t", "sdist"] if sdist else [])]
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder.resolve()), *targets]
+    command = [venv_python(), "-m", "hatchling", "build", "-d", str(folder.resolve()), *targets]
     done = subprocess.run(command, cwd=package.path, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"building {package.name} failed:\n{done.stdout}{done.stderr}")
