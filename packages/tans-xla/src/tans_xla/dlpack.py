@@ -1,0 +1,198 @@
+"""The DLPack protocol: share buffers with other libraries without a copy."""
+
+import enum
+from typing import Any, Final
+
+import numpy as np
+
+from tans_core import dtypes
+from tans_core._jaxlib import Sharding
+from tans_xla import backend
+from tans_xla._jaxlib import (
+    DLPACK_VERSION,
+    ArrayImpl,
+    Device,
+    from_dlpack_capsule,
+    to_dlpack_capsule,
+)
+from tans_xla.host_value import check_not_deleted
+from tans_xla.startup import serve_piece_shardings
+from tans_xla.transfer.place import put_numpy
+from tans_xla.transfer.target import make_target
+
+
+class DLDeviceType(enum.IntEnum):
+    """Kinds of device of the DLPack standard that Tans knows."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLROCM = 10
+
+
+_BY_PLATFORM: Final = {
+    "cpu": DLDeviceType.kDLCPU,
+    "cuda": DLDeviceType.kDLCUDA,
+    "gpu": DLDeviceType.kDLCUDA,
+    "rocm": DLDeviceType.kDLROCM,
+}
+_PLATFORMS: Final = {
+    DLDeviceType.kDLCPU: "cpu",
+    DLDeviceType.kDLCUDAHost: "cpu",
+    DLDeviceType.kDLCUDA: "cuda",
+    DLDeviceType.kDLROCM: "rocm",
+}
+
+
+def dlpack_device(self: ArrayImpl) -> tuple[DLDeviceType, int]:
+    """Return the DLPack device type and number of the array's device.
+
+    Raises:
+      BufferError: the array is spread over several devices, or the platform has no DLPack type.
+    """
+    device = _one_device(self)
+    kind = _BY_PLATFORM.get(device.platform)
+    if kind is None:
+        raise BufferError(
+            f"__dlpack__: an array on {device} was given, but DLPack has no device type for "
+            f"platform {device.platform!r}. Copy it first: device_put(x, devices('cpu')[0])."
+        )
+    return kind, 0 if kind is DLDeviceType.kDLCPU else device.local_hardware_id
+
+
+def _one_device(array: ArrayImpl) -> Device:
+    devices = array._sharding._internal_device_list
+    if len(devices) != 1:
+        raise BufferError(
+            f"__dlpack__: the array is spread over {len(devices)} devices, expected one. Export "
+            "its pieces, x.addressable_shards[i].data, or gather it on one device."
+        )
+    return devices[0]
+
+
+def to_capsule(
+    self: ArrayImpl,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Return a DLPack capsule of the array's buffer.
+
+    Args:
+      stream: the consumer's stream, where the platform has streams.
+      max_version: newest DLPack version the consumer knows; None asks for the old form.
+      dl_device: device the consumer wants; None means the array's own.
+      copy: True asks for a copy, False forbids one.
+
+    Raises:
+      BufferError: the buffer can't be exported as asked.
+    """
+    check_not_deleted(self)
+    own = dlpack_device(self)
+    source = self
+    if dl_device is not None and tuple(dl_device) != own:
+        if copy is False:
+            raise BufferError(
+                f"__dlpack__: device {tuple(dl_device)} was asked for with copy=False, but the "
+                f"array is on {own}. Leave copy out."
+            )
+        source = _moved(self, dl_device)
+    elif copy:
+        source = self.__copy__()
+    if max_version is None or max_version[0] < 1:
+        return to_dlpack_capsule(source, stream=stream)
+    version = min(tuple(max_version), DLPACK_VERSION)
+    return to_dlpack_capsule(source, stream=stream, max_version=version, copied=source is not self)
+
+
+def _moved(array: ArrayImpl, dl_device: tuple[int, int]) -> ArrayImpl:
+    platform = _PLATFORMS.get(dl_device[0])
+    if platform is None:
+        raise BufferError(f"__dlpack__: device {tuple(dl_device)} is of an unknown type.")
+    return array.to_device(_device_of(dl_device))
+
+
+def _device_of(dl_device: tuple[int, int]) -> Device:
+    kind, number = dl_device
+    platform = _PLATFORMS.get(kind)
+    if platform is None:
+        raise BufferError(
+            f"from_dlpack: the buffer is on a device of DLPack type {int(kind)}, expected one of "
+            f"{[int(k) for k in _PLATFORMS]} (CPU, CUDA, ROCm). Copy it to the CPU first."
+        )
+    devices = backend.get_client(platform).local_devices()
+    if platform == "cpu":
+        return devices[0]
+    return next(d for d in devices if d.local_hardware_id == number)
+
+
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> ArrayImpl:
+    """Return an array that holds the data of another library's array.
+
+    The result may share memory: don't write to the other array afterwards unless `copy=True`.
+
+    Args:
+      external_array: object with ``__dlpack__`` and ``__dlpack_device__``, any shape.
+      device: device or single-device sharding of the result; None means where the data is.
+      copy: True asks for a copy, False forbids one, None copies when needed.
+
+    Raises:
+      TypeError: the object lacks the protocol.
+      ValueError: `copy=False`, but a copy is needed.
+    """
+    if not hasattr(external_array, "__dlpack__") or not hasattr(
+        external_array, "__dlpack_device__"
+    ):
+        raise TypeError(
+            f"from_dlpack: a {type(external_array).__name__} was given, expected an object with "
+            "__dlpack__ and __dlpack_device__. Pass the array itself, not a capsule."
+        )
+    source = _device_of(external_array.__dlpack_device__())
+    wanted = _wanted_device(device)
+    if copy is False and wanted not in (None, source):
+        raise ValueError(
+            f"from_dlpack: copy=False was given, but the data is on {source} and {wanted} was "
+            "asked for. Leave copy out."
+        )
+    array = _import(external_array, source, copy)
+    return array if wanted in (None, source) else array.to_device(wanted)
+
+
+def _wanted_device(device: Any) -> Device | None:
+    if not isinstance(device, Sharding):
+        return device
+    devices = list(device._internal_device_list)
+    if len(devices) != 1:
+        raise ValueError(
+            f"from_dlpack: {device!r} has {len(devices)} devices, expected a single-device "
+            "sharding. Import on one device, then use device_put."
+        )
+    return devices[0]
+
+
+def _import(external: Any, device: Device, copy: bool | None) -> ArrayImpl:
+    stream = None
+    if device.platform != "cpu":
+        stream = device.get_stream_for_external_ready_events()
+    capsule = external.__dlpack__() if stream is None else external.__dlpack__(stream=stream)
+    with serve_piece_shardings():
+        array = from_dlpack_capsule(capsule, device, stream, copy)
+    if copy:
+        array = array.__copy__()
+    return _canonical(array, copy)
+
+
+def _canonical(array: ArrayImpl, copy: bool | None) -> ArrayImpl:
+    """Give the array our interned type; narrow 64-bit data while x64 is off."""
+    dtype = np.dtype(array.aval.dtype)
+    narrow = dtypes.canonicalize(dtype)
+    if narrow == dtype:
+        return array
+    if copy is False:
+        raise ValueError(
+            f"from_dlpack: copy=False was given, but {dtype} data becomes {narrow} while x64 is "
+            "off. Leave copy out, or set jax_enable_x64."
+        )
+    return put_numpy(array._to_np_array_did_copy()[0], make_target(array._sharding))

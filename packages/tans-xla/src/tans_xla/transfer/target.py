@@ -1,0 +1,94 @@
+"""Where a value should go: the `device` argument of transfers, made one form."""
+
+import functools
+from typing import Any, NamedTuple
+
+from tans_core import config
+from tans_core._jaxlib import Sharding
+from tans_core.mesh import Mesh
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import named_sharding, single_device_sharding
+from tans_core.state import state
+from tans_xla import backend
+from tans_xla._jaxlib import Device
+
+
+class Target(NamedTuple):
+    """A sharding, its devices in this process, and whether the choice is the user's."""
+
+    sharding: Any
+    devices: list[Device]
+    committed: bool
+    is_single: bool
+
+
+type Destination = Any  # None, a device, a sharding, or a PartitionSpec under a mesh
+
+
+def default_target() -> Target:
+    """Return the target of values without a destination: the default device, not committed."""
+    return _single_target(backend.default_device(), False)
+
+
+def make_target(destination: Destination, name: str = "device_put") -> Target:
+    """Return the target of a destination.
+
+    Raises:
+      TypeError: not a destination.
+      ValueError: a spec without a mesh, or a sharding without devices.
+    """
+    if destination is None:
+        return default_target()
+    if isinstance(destination, Device):
+        return _single_target(destination, True)
+    if isinstance(destination, PartitionSpec):
+        return _sharding_target(named_sharding(_context_mesh(destination, name), destination))
+    if isinstance(destination, Sharding):
+        return _sharding_target(destination)
+    raise ValueError(
+        f"{name}: the destination {destination!r} is a {type(destination).__name__}, expected "
+        "None, a device, a Sharding, a PartitionSpec under set_mesh, or a tree of these. "
+        "A device is found with devices('cpu')[0]."
+    )
+
+
+def is_destination(x: Any) -> bool:
+    """Whether `x` is one destination rather than a tree of them."""
+    return x is None or isinstance(x, Device | Sharding | PartitionSpec)
+
+
+# Keyed by device and sharding, so cleared when a backend is dropped.
+@functools.lru_cache(maxsize=256)
+def _single_target(device: Device, committed: bool) -> Target:
+    return Target(single_device_sharding(device), [device], committed, True)
+
+
+@functools.lru_cache(maxsize=1024)
+def _sharding_target(sharding: Any) -> Target:
+    if getattr(getattr(sharding, "mesh", None), "_internal_device_list", 0) is None:
+        raise ValueError(
+            f"device_put: {sharding!r} has no devices, expected a sharding over a concrete Mesh. "
+            "Make its mesh with make_mesh(sizes, names)."
+        )
+    devices = sharding._internal_device_list
+    here = list(devices.addressable_device_list)
+    return Target(sharding, here, True, len(devices) == 1)
+
+
+@backend.on_drop
+def _clear() -> None:
+    _single_target.cache_clear()
+    _sharding_target.cache_clear()
+
+
+def _context_mesh(spec: PartitionSpec, name: str) -> Mesh:
+    mesh = getattr(state, "mesh", None)
+    if isinstance(mesh, Mesh) and not mesh.empty:
+        return mesh
+    mesh = config.abstract_mesh.value
+    if isinstance(mesh, Mesh) and not mesh.empty:
+        return mesh
+    raise ValueError(
+        f"{name}: the PartitionSpec {spec!r} was given without a mesh in context, expected one. "
+        "Call set_mesh(mesh) first, or pass NamedSharding(mesh, spec)."
+    )
