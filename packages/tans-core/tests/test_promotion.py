@@ -27,46 +27,46 @@ NAMES = {
 WEAK = {"i*": int, "f*": float, "c*": complex}
 
 X64_ON = """
-| | b1 | i4 | u4 | i8 | i16 | i32 | i64 | u8 | u16 | u32 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i* | f* | c* |
-| b1 | b1 | i4 | u4 | i8 | i16 | i32 | i64 | u8 | u16 | u32 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i64* | f64* | c128* |
-| i4 | i4 | i4 | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | i4 | - | - |
-| u4 | u4 | - | u4 | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | - | u4 | - | - |
-| i8 | i8 | - | - | i8 | i16 | i32 | i64 | i16 | i32 | i64 | f64* | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i8 | f64* | c128* |
-| i16 | i16 | - | - | i16 | i16 | i32 | i64 | i16 | i32 | i64 | f64* | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i16 | f64* | c128* |
-| i32 | i32 | - | - | i32 | i32 | i32 | i64 | i32 | i32 | i64 | f64* | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i32 | f64* | c128* |
-| i64 | i64 | - | - | i64 | i64 | i64 | i64 | i64 | i64 | i64 | f64* | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i64 | f64* | c128* |
-| u8 | u8 | - | - | i16 | i16 | i32 | i64 | u8 | u16 | u32 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | u8 | f64* | c128* |
-| u16 | u16 | - | - | i32 | i32 | i32 | i64 | u16 | u16 | u32 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | u16 | f64* | c128* |
-| u32 | u32 | - | - | i64 | i64 | i64 | i64 | u32 | u32 | u32 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | u32 | f64* | c128* |
-| u64 | u64 | - | - | f64* | f64* | f64* | f64* | u64 | u64 | u64 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | u64 | f64* | c128* |
-| f8a | f8a | - | - | f8a | f8a | f8a | f8a | f8a | f8a | f8a | f8a | f8a | - | - | - | - | - | - | - | f8a | f8a | - |
-| f8b | f8b | - | - | f8b | f8b | f8b | f8b | f8b | f8b | f8b | f8b | - | f8b | - | - | - | - | - | - | f8b | f8b | - |
-| bf16 | bf16 | - | - | bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | - | - | bf16 | f32 | f32 | f64 | c64 | c128 | bf16 | bf16 | c64 |
-| f16 | f16 | - | - | f16 | f16 | f16 | f16 | f16 | f16 | f16 | f16 | - | - | f32 | f16 | f32 | f64 | c64 | c128 | f16 | f16 | c64 |
-| f32 | f32 | - | - | f32 | f32 | f32 | f32 | f32 | f32 | f32 | f32 | - | - | f32 | f32 | f32 | f64 | c64 | c128 | f32 | f32 | c64 |
-| f64 | f64 | - | - | f64 | f64 | f64 | f64 | f64 | f64 | f64 | f64 | - | - | f64 | f64 | f64 | f64 | c128 | c128 | f64 | f64 | c128 |
-| c64 | c64 | - | - | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | - | - | c64 | c64 | c64 | c128 | c64 | c128 | c64 | c64 | c64 |
-| c128 | c128 | - | - | c128 | c128 | c128 | c128 | c128 | c128 | c128 | c128 | - | - | c128 | c128 | c128 | c128 | c128 | c128 | c128 | c128 | c128 |
-| i* | i64* | i4 | u4 | i8 | i16 | i32 | i64 | u8 | u16 | u32 | u64 | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | i64* | f64* | c128* |
-| f* | f64* | - | - | f64* | f64* | f64* | f64* | f64* | f64* | f64* | f64* | f8a | f8b | bf16 | f16 | f32 | f64 | c64 | c128 | f64* | f64* | c128* |
-| c* | c128* | - | - | c128* | c128* | c128* | c128* | c128* | c128* | c128* | c128* | - | - | c64 | c64 | c64 | c128 | c64 | c128 | c128* | c128* | c128* |
+b1 i4 u4 i8 i16 i32 i64 u8 u16 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 i* f* c*
+b1 b1 i4 u4 i8 i16 i32 i64 u8 u16 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 i64* f64* c128*
+i4 i4 i4 - - - - - - - - - - - - - - - - - i4 - -
+u4 u4 - u4 - - - - - - - - - - - - - - - - u4 - -
+i8 i8 - - i8 i16 i32 i64 i16 i32 i64 f64* f8a f8b bf16 f16 f32 f64 c64 c128 i8 f64* c128*
+i16 i16 - - i16 i16 i32 i64 i16 i32 i64 f64* f8a f8b bf16 f16 f32 f64 c64 c128 i16 f64* c128*
+i32 i32 - - i32 i32 i32 i64 i32 i32 i64 f64* f8a f8b bf16 f16 f32 f64 c64 c128 i32 f64* c128*
+i64 i64 - - i64 i64 i64 i64 i64 i64 i64 f64* f8a f8b bf16 f16 f32 f64 c64 c128 i64 f64* c128*
+u8 u8 - - i16 i16 i32 i64 u8 u16 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 u8 f64* c128*
+u16 u16 - - i32 i32 i32 i64 u16 u16 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 u16 f64* c128*
+u32 u32 - - i64 i64 i64 i64 u32 u32 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 u32 f64* c128*
+u64 u64 - - f64* f64* f64* f64* u64 u64 u64 u64 f8a f8b bf16 f16 f32 f64 c64 c128 u64 f64* c128*
+f8a f8a - - f8a f8a f8a f8a f8a f8a f8a f8a f8a - - - - - - - f8a f8a -
+f8b f8b - - f8b f8b f8b f8b f8b f8b f8b f8b - f8b - - - - - - f8b f8b -
+bf16 bf16 - - bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 - - bf16 f32 f32 f64 c64 c128 bf16 bf16 c64
+f16 f16 - - f16 f16 f16 f16 f16 f16 f16 f16 - - f32 f16 f32 f64 c64 c128 f16 f16 c64
+f32 f32 - - f32 f32 f32 f32 f32 f32 f32 f32 - - f32 f32 f32 f64 c64 c128 f32 f32 c64
+f64 f64 - - f64 f64 f64 f64 f64 f64 f64 f64 - - f64 f64 f64 f64 c128 c128 f64 f64 c128
+c64 c64 - - c64 c64 c64 c64 c64 c64 c64 c64 - - c64 c64 c64 c128 c64 c128 c64 c64 c64
+c128 c128 - - c128 c128 c128 c128 c128 c128 c128 c128 - - c128 c128 c128 c128 c128 c128 c128 c128 c128
+i* i64* i4 u4 i8 i16 i32 i64 u8 u16 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 i64* f64* c128*
+f* f64* - - f64* f64* f64* f64* f64* f64* f64* f64* f8a f8b bf16 f16 f32 f64 c64 c128 f64* f64* c128*
+c* c128* - - c128* c128* c128* c128* c128* c128* c128* c128* - - c64 c64 c64 c128 c64 c128 c128* c128* c128*
 """
 X64_OFF = """
-| | b1 | i8 | i16 | i32 | u8 | u16 | u32 | bf16 | f16 | f32 | c64 | i* | f* | c* |
-| b1 | b1 | i8 | i16 | i32 | u8 | u16 | u32 | bf16 | f16 | f32 | c64 | i32* | f32* | c64* |
-| i8 | i8 | i8 | i16 | i32 | i16 | i32 | i32 | bf16 | f16 | f32 | c64 | i8 | f32* | c64* |
-| i16 | i16 | i16 | i16 | i32 | i16 | i32 | i32 | bf16 | f16 | f32 | c64 | i16 | f32* | c64* |
-| i32 | i32 | i32 | i32 | i32 | i32 | i32 | i32 | bf16 | f16 | f32 | c64 | i32 | f32* | c64* |
-| u8 | u8 | i16 | i16 | i32 | u8 | u16 | u32 | bf16 | f16 | f32 | c64 | u8 | f32* | c64* |
-| u16 | u16 | i32 | i32 | i32 | u16 | u16 | u32 | bf16 | f16 | f32 | c64 | u16 | f32* | c64* |
-| u32 | u32 | i32 | i32 | i32 | u32 | u32 | u32 | bf16 | f16 | f32 | c64 | u32 | f32* | c64* |
-| bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | bf16 | f32 | f32 | c64 | bf16 | bf16 | c64 |
-| f16 | f16 | f16 | f16 | f16 | f16 | f16 | f16 | f32 | f16 | f32 | c64 | f16 | f16 | c64 |
-| f32 | f32 | f32 | f32 | f32 | f32 | f32 | f32 | f32 | f32 | f32 | c64 | f32 | f32 | c64 |
-| c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 | c64 |
-| i* | i32* | i8 | i16 | i32 | u8 | u16 | u32 | bf16 | f16 | f32 | c64 | i32* | f32* | c64* |
-| f* | f32* | f32* | f32* | f32* | f32* | f32* | f32* | bf16 | f16 | f32 | c64 | f32* | f32* | c64* |
-| c* | c64* | c64* | c64* | c64* | c64* | c64* | c64* | c64 | c64 | c64 | c64 | c64* | c64* | c64* |
+b1 i8 i16 i32 u8 u16 u32 bf16 f16 f32 c64 i* f* c*
+b1 b1 i8 i16 i32 u8 u16 u32 bf16 f16 f32 c64 i32* f32* c64*
+i8 i8 i8 i16 i32 i16 i32 i32 bf16 f16 f32 c64 i8 f32* c64*
+i16 i16 i16 i16 i32 i16 i32 i32 bf16 f16 f32 c64 i16 f32* c64*
+i32 i32 i32 i32 i32 i32 i32 i32 bf16 f16 f32 c64 i32 f32* c64*
+u8 u8 i16 i16 i32 u8 u16 u32 bf16 f16 f32 c64 u8 f32* c64*
+u16 u16 i32 i32 i32 u16 u16 u32 bf16 f16 f32 c64 u16 f32* c64*
+u32 u32 i32 i32 i32 u32 u32 u32 bf16 f16 f32 c64 u32 f32* c64*
+bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 f32 f32 c64 bf16 bf16 c64
+f16 f16 f16 f16 f16 f16 f16 f16 f32 f16 f32 c64 f16 f16 c64
+f32 f32 f32 f32 f32 f32 f32 f32 f32 f32 f32 c64 f32 f32 c64
+c64 c64 c64 c64 c64 c64 c64 c64 c64 c64 c64 c64 c64 c64 c64
+i* i32* i8 i16 i32 u8 u16 u32 bf16 f16 f32 c64 i32* f32* c64*
+f* f32* f32* f32* f32* f32* f32* f32* bf16 f16 f32 c64 f32* f32* c64*
+c* c64* c64* c64* c64* c64* c64* c64* c64 c64 c64 c64 c64* c64* c64*
 """
 
 
@@ -75,10 +75,10 @@ def operand(name):
 
 
 def cases(table):
-    rows = [[c.strip() for c in line.strip("|\n ").split("|")] for line in table.strip().split("\n")]
-    header = rows[0][1:] if rows[0][0] == "" else rows[0]
-    for row in rows[1:]:
-        yield from ((row[0], column, cell) for column, cell in zip(header, row[1:], strict=True))
+    header, *rows = [line.split() for line in table.strip().split("\n")]
+    return [
+        (row[0], column, cell) for row in rows for column, cell in zip(header, row[1:], strict=True)
+    ]
 
 
 def check(a, b, expected):
@@ -92,13 +92,13 @@ def check(a, b, expected):
     assert found == (dtype, weak)
 
 
-@pytest.mark.parametrize(("a", "b", "expected"), list(cases(X64_ON)))
+@pytest.mark.parametrize(("a", "b", "expected"), cases(X64_ON))
 def test_table_with_x64(a, b, expected):
     with enable_x64(True):
         check(a, b, expected)
 
 
-@pytest.mark.parametrize(("a", "b", "expected"), list(cases(X64_OFF)))
+@pytest.mark.parametrize(("a", "b", "expected"), cases(X64_OFF))
 def test_table_without_x64(a, b, expected):
     check(a, b, expected)
 
@@ -148,7 +148,7 @@ def test_strict_mode_allows_weak_joins_only(a, b, expected):
 
 
 def test_errors_name_both_dtypes_and_a_remedy():
-    with pytest.raises(TypePromotionError, match="float16 and float8_e4m3fn.*astype"):
+    with pytest.raises(TypePromotionError, match=r"float16 and float8_e4m3fn.*astype"):
         promotion.result_type(np.float16, ml_dtypes.float8_e4m3fn)
     with pytest.raises(ValueError, match="at least one"):
         promotion.result_type()

@@ -64,6 +64,7 @@ class Lru[R]:
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any) -> R:
+        """Return the remembered result, or call the function."""
         key = (args, trace_context()) if self._context else args
         entries = self._entries
         try:

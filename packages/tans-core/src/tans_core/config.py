@@ -229,9 +229,7 @@ compilation_cache_max_size = _flag("jax_compilation_cache_max_size", -1, _int)
 persistent_cache_min_compile_time_secs = _flag(
     "jax_persistent_cache_min_compile_time_secs", 1.0, flags.real
 )
-persistent_cache_min_entry_size_bytes = _flag(
-    "jax_persistent_cache_min_entry_size_bytes", 0, _int
-)
+persistent_cache_min_entry_size_bytes = _flag("jax_persistent_cache_min_entry_size_bytes", 0, _int)
 persistent_cache_enable_xla_caches = _flag(
     "jax_persistent_cache_enable_xla_caches", "xla_gpu_per_fusion_autotune_cache_dir", _opt_text
 )

@@ -139,8 +139,8 @@ def scalar_type_of(x: Any) -> type:
     if dtypes.is_python_scalar(x):
         return next(kind for kind in dtypes.PYTHON_SCALARS if isinstance(x, kind))
     found = native(x)
-    kinds = ((np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex))
-    for numpy_kind, kind in kinds:
+    parents = (np.bool_, np.integer, np.floating, np.complexfloating)
+    for numpy_kind, kind in zip(parents, dtypes.PYTHON_SCALARS, strict=True):
         if issubdtype(found, numpy_kind):
             return kind
     raise TypeError(f"scalar_type_of: given {x!r}, expected a number or an array of numbers.")

@@ -231,7 +231,7 @@ _PAGES: Final = {
 }
 
 
-def help(name: str | type[Exception] | Exception) -> None:  # noqa: A001  (public name)
+def help(name: str | type[Exception] | Exception) -> None:
     """Print the documentation page of an error class; works offline.
 
     Args:

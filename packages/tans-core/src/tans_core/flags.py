@@ -116,6 +116,8 @@ class Override:
             hook(None if previous is unset else previous)
 
     def __call__[F: Callable[..., Any]](self, fun: F) -> F:
+        """Return `fun` with the flag set during each call."""
+
         @functools.wraps(fun)
         def with_flag(*args: Any, **kwargs: Any) -> Any:
             with Override(self._flag, self._value):

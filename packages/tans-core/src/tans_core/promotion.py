@@ -17,8 +17,13 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import dtypes
-from tans_core.config import ExplicitX64Mode, NumpyDtypePromotion
-from tans_core.config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
+from tans_core.config import (
+    ExplicitX64Mode,
+    NumpyDtypePromotion,
+    enable_x64,
+    explicit_x64_dtypes,
+    numpy_dtype_promotion,
+)
 from tans_core.dtypes import DType, DTypeLike
 from tans_core.errors import TypePromotionError
 

@@ -28,9 +28,7 @@ def register_exclusion(path: str) -> None:
 
 def _is_hidden(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__", "")
-    return (
-        name.partition(".")[0] in _hidden_packages or frame.f_code.co_filename in _hidden_files
-    )
+    return name.partition(".")[0] in _hidden_packages or frame.f_code.co_filename in _hidden_files
 
 
 def filtered(traceback: TracebackType | None) -> TracebackType | None:

@@ -65,9 +65,7 @@ def structure(tree: Tree, is_leaf: IsLeaf | None = None) -> Any:
     return registry.flatten(tree, is_leaf)[1]
 
 
-def map(  # noqa: A001  (public name)
-    f: Callable[..., Any], tree: Tree, *rest: Tree, is_leaf: IsLeaf | None = None
-) -> Tree:
+def map(f: Callable[..., Any], tree: Tree, *rest: Tree, is_leaf: IsLeaf | None = None) -> Tree:
     """Apply a function to the leaves of a tree, together with the subtrees of others.
 
     Args:
@@ -167,7 +165,7 @@ def _balanced(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
     return operation(_balanced(operation, values[:half]), _balanced(operation, values[half:]))
 
 
-def all(tree: Tree, *, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001  (public name)
+def all(tree: Tree, *, is_leaf: IsLeaf | None = None) -> bool:
     """Whether every leaf of a tree is true.
 
     Example:
@@ -237,13 +235,9 @@ def broadcast_prefix(
     else:
         flatten = registry.flatten
         return [
-            leaf
-            for leaf, subtree in zip(flat, subtrees, strict=True)
-            for _ in flatten(subtree)[0]
+            leaf for leaf, subtree in zip(flat, subtrees, strict=True) for _ in flatten(subtree)[0]
         ]
-    raise_prefix_error(
-        "tree.broadcast", name, prefix_tree, full_tree, is_leaf, fallback=fallback
-    )
+    raise_prefix_error("tree.broadcast", name, prefix_tree, full_tree, is_leaf, fallback=fallback)
     raise AssertionError("unreachable")
 
 
