@@ -13,6 +13,7 @@ from tans_core import flags
 from tans_core._jaxlib import Config, jax_jit
 from tans_core._jaxlib import trace_context as trace_context
 from tans_core.flags import Flag, FlagValue, Override
+from tans_core.inert_flags import INERT_DEFAULTS
 from tans_core.spelling import did_you_mean
 
 
@@ -237,6 +238,11 @@ raise_persistent_cache_errors = _flag("jax_raise_persistent_cache_errors", False
 compilation_cache_include_metadata_in_key = _flag(
     "jax_compilation_cache_include_metadata_in_key", False, _bool
 )
+
+_PARSERS: Final = {bool: _bool, int: _int, str: _text}
+for _name, _default in INERT_DEFAULTS.items():
+    _parse = _PARSERS.get(type(_default), flags.anything)
+    _flag(_name, _default, _parse, doc="Accepted; changes nothing in Tans.")
 
 # Set by the packages that own the state, not by users.
 trace_marker: Final = Config(
