@@ -1,7 +1,6 @@
 """Devices for the combined tests: 8 CPU devices unless ``--device`` says otherwise."""
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
@@ -42,11 +41,11 @@ def eight_devices() -> list[object]:
 
 
 @pytest.fixture(params=[1, CPU_DEVICES], ids=["1-device", "8-devices"])
-def some_devices(request: pytest.FixtureRequest) -> Iterator[list[object]]:
+def some_devices(request: pytest.FixtureRequest) -> list[object]:
     """One device, then eight."""
     import tans
 
     devices = tans.devices()
     if len(devices) < request.param:
         pytest.skip(f"needs {request.param} devices, found {len(devices)}")
-    yield list(devices[: request.param])
+    return list(devices[: request.param])

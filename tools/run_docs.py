@@ -63,7 +63,7 @@ def run_block(block: Block, page: str, names: dict[str, Any]) -> None:
     """
     if block.language == "python":
         code = compile("\n" * (block.line - 1) + block.code, page, "exec")
-        exec(code, names)  # noqa: S102 - running the page is the purpose
+        exec(code, names)
         return
     test = doctest.DocTestParser().get_doctest(block.code, names, page, page, block.line - 1)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -107,21 +107,21 @@ class PageTest(pytest.Item):
         """Run the page.
 
         Raises:
-          PageFailure: a block failed.
+          PageError: a block failed.
         """
         command = [sys.executable, __file__, str(self.path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
-            raise PageFailure(done.stdout + done.stderr)
+            raise PageError(done.stdout + done.stderr)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Show what the page's process said, not our own frames."""
-        if isinstance(excinfo.value, PageFailure):
+        if isinstance(excinfo.value, PageError):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo, style))
 
 
-class PageFailure(Exception):
+class PageError(Exception):
     """A code block of a page failed; the text is the output of its process."""
 
 

@@ -5,8 +5,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import environment
 import nox
+
+import environment
 import workspace
 from workspace import ROOT, Package
 

@@ -58,12 +58,18 @@ def code_lines(text: str, tree: ast.Module) -> int:
     return len(held - docstring_lines(tree))
 
 
+def span(node: ast.FunctionDef | ast.AsyncFunctionDef, doc: set[int]) -> int:
+    """Return the lines of a function without its docstring."""
+    return len(set(range(node.lineno, (node.end_lineno or node.lineno) + 1)) - doc)
+
+
 def measure(path: Path, root: Path) -> FileSize:
     """Measure one file."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
+    doc = docstring_lines(tree)
     functions = [
-        (node.name, node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1)
+        (node.name, node.lineno, span(node, doc))
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
