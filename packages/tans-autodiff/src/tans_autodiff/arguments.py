@@ -1,0 +1,202 @@
+"""What callers pass: which arguments are differentiated, and whether their types allow it."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tans_core import dtypes
+from tans_core.dtypes import float0
+from tans_core.errors import message
+from tans_core.types import AbstractValue
+from tans_core.values import typeof
+
+type Pytree = Any
+type Argnums = int | Sequence[int]
+
+
+def check_callable(name: str, fun: Any) -> None:
+    """Raise unless `fun` can be called."""
+    if not callable(fun):
+        raise TypeError(
+            message(
+                name,
+                f"{fun!r} of type {type(fun).__name__}",
+                "a function",
+                f"Pass the function itself, as in {name}(f), not its result.",
+            )
+        )
+
+
+def check_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
+    """Raise when the deprecated argument is used."""
+    if reduce_axes:
+        raise NotImplementedError(
+            message(
+                name,
+                f"reduce_axes={reduce_axes!r}",
+                "()",
+                "The argument is deprecated: sum the gradient over mesh axes with lax.psum.",
+            )
+        )
+
+
+def canonical_argnums(name: str, argnums: Argnums) -> int | tuple[int, ...]:
+    """Return `argnums` as an int or a tuple of ints."""
+    try:
+        return operator.index(argnums)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        pass
+    try:
+        return tuple(operator.index(i) for i in argnums)  # pyright: ignore[reportGeneralTypeIssues]
+    except TypeError:
+        raise TypeError(
+            message(
+                name,
+                f"argnums={argnums!r}",
+                "an int or a sequence of ints",
+                "Give the positions of the arguments to differentiate.",
+            )
+        ) from None
+
+
+def positions(name: str, argnums: int | tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Return `argnums` as positions in ``range(count)``.
+
+    Raises:
+      TypeError: there are fewer positional arguments than needed.
+      ValueError: a negative position lies before the first argument.
+    """
+    nums = (argnums,) if isinstance(argnums, int) else argnums
+    if not nums:
+        return ()
+    if max(nums) >= count:
+        raise TypeError(
+            message(
+                name,
+                f"argnums={argnums} and {count} positional argument{'' if count == 1 else 's'}",
+                f"at least {max(nums) + 1} positional arguments",
+                "Pass differentiated arguments by position; keyword arguments aren't "
+                "differentiated.",
+            )
+        )
+    if min(nums) < -count:
+        raise ValueError(
+            message(
+                name,
+                f"argnums={argnums} and {count} positional argument{'' if count == 1 else 's'}",
+                f"positions of at least {-count} and less than {count}",
+                "Count positions from 0, or from -1 for the last argument.",
+            )
+        )
+    return tuple(i % count for i in nums)
+
+
+def put(args: tuple[Any, ...], where: tuple[int, ...], values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return `args` with the values at these positions replaced."""
+    if len(args) == len(where) == 1:
+        return (values[0],)
+    new = list(args)
+    for i, value in zip(where, values, strict=True):
+        new[i] = value
+    return tuple(new)
+
+
+def type_of_leaf(name: str, x: Any) -> AbstractValue:
+    """Return the type of an argument's leaf.
+
+    Raises:
+      TypeError: it is not an array.
+    """
+    try:
+        return typeof(x)
+    except TypeError:
+        shown = repr(x)
+        raise TypeError(
+            message(
+                name,
+                f"argument {shown if len(shown) < 80 else shown[:77] + '...'} of type {type(x)}, "
+                "which is not a valid JAX type",
+                "arrays, NumPy arrays or Python numbers, or pytrees of them",
+                "Close over other values: lambda x: f(x, other).",
+            )
+        ) from None
+
+
+def check_grad_input(name: str, aval: AbstractValue, holomorphic: bool, allow_int: bool) -> None:
+    """Raise unless a gradient exists with respect to a value of this type."""
+    dtype = dtype_of(aval)
+    if holomorphic:
+        if not dtypes.is_complex(dtype):
+            raise TypeError(
+                message(
+                    f"{name} with holomorphic=True",
+                    f"an input of type {aval.str_short(False)}",
+                    "inputs with complex dtype",
+                    "Leave holomorphic out for real inputs.",
+                )
+            )
+    elif not dtypes.is_inexact(dtype) and not allow_int:
+        raise TypeError(
+            message(
+                name,
+                f"an input of type {aval.str_short(False)}",
+                "real or complex inputs (a sub-dtype of np.inexact)",
+                "For Boolean, integer or key inputs use vjp, or pass allow_int=True.",
+            )
+        )
+
+
+def check_grad_output(name: str, aval: AbstractValue, holomorphic: bool) -> None:
+    """Raise unless the dtype of an output has a gradient."""
+    dtype = dtype_of(aval)
+    if holomorphic:
+        if not dtypes.is_complex(dtype):
+            raise TypeError(
+                message(
+                    f"{name} with holomorphic=True",
+                    f"an output of type {aval.str_short(False)}",
+                    "outputs with complex dtype",
+                    "Leave holomorphic out for real outputs.",
+                )
+            )
+    elif not dtypes.is_inexact(dtype) or dtypes.is_complex(dtype):
+        remedy = "Use jax.vjp for functions with integer outputs."
+        if dtypes.is_complex(dtype):
+            remedy = (
+                "Pass holomorphic=True for a holomorphic function; for others use jax.vjp, or "
+                "return a real number such as abs(output)."
+            )
+        raise TypeError(
+            message(
+                name,
+                f"an output of type {aval.str_short(False)}",
+                "real-valued outputs (a sub-dtype of np.floating)",
+                remedy,
+            )
+        )
+
+
+def dtype_of(aval: AbstractValue) -> Any:
+    """Return the dtype of an array type; float0 for types without one."""
+    return getattr(aval, "dtype", float0)
+
+
+def check_pair(name: str, result: Any) -> tuple[Any, Any]:
+    """Return ``(out, aux)``, or raise when a has_aux function returned something else."""
+    if isinstance(result, tuple | list) and len(result) == 2:
+        return result[0], result[1]
+    raise TypeError(
+        message(
+            f"{name} with has_aux=True",
+            f"an output of type {type(result).__name__}: {result!r}",
+            "a two-element tuple (output, aux)",
+            "Return (output, aux), or leave has_aux out.",
+        )
+    )
+
+
+def zeros_of_float0(aval: AbstractValue) -> np.ndarray:
+    """Return the array that stands for derivatives with respect to integers."""
+    return np.zeros(aval.shape, float0)  # pyright: ignore[reportAttributeAccessIssue]
+

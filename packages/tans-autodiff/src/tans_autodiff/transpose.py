@@ -1,0 +1,227 @@
+"""Transposition: walk a linear program backwards and sum cotangents.
+
+Equations that depend on no linear input are evaluated first, in order; they may be non-linear.
+Then each linear equation, from the last to the first, turns the cotangents of its results into
+cotangents of its linear operands. Every cotangent has the cotangent type of its primal.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tans_core import rules
+from tans_core.context import Mask
+from tans_core.dce import dce_jaxpr
+from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var
+from tans_core.rules import ContextRule
+from tans_core.staging import trace_to_jaxpr
+from tans_core.state import state
+from tans_core.types import AbstractValue
+from tans_core.zeros import LinearInput, Zero
+from tans_lax.rows import add_tangents
+
+from tans_autodiff.body_memo import memoised_on_body
+from tans_autodiff.jvp import Value
+
+type Env = dict[Var, Value]
+type Cotangent = Any  # a Value, or a symbolic zero
+
+
+class ValueAccum:
+    """Sums the cotangents of one value; the functional `tans_core.context.GradAccum`."""
+
+    __slots__ = ("aval", "total")
+
+    def __init__(self, aval: AbstractValue) -> None:
+        self.aval = aval
+        self.total: Cotangent = Zero(aval)
+
+    def accum(self, ct: Cotangent) -> None:
+        """Add a cotangent of the whole value."""
+        if ct is not None:
+            self.total = add_tangents(self.total, ct)
+
+    def accum_at(self, index: Any, ct: Cotangent) -> None:
+        """Add a cotangent of the part that `index` scatters into; `index` maps it to the whole."""
+        self.accum(index(ct))
+
+    def freeze(self) -> Cotangent:
+        """Return the sum."""
+        return self.total
+
+
+def pull_back(
+    eqns: Sequence[Eqn],
+    known: Env,
+    cotangents: dict[Var, Value],
+    accums: dict[Var, Any] | None = None,
+) -> None:
+    """Walk linear equations backwards.
+
+    Args:
+      eqns: the equations; each has at least one operand that is not in `known`.
+      known: values of the variables that are not linear.
+      cotangents: those of the outputs; on return those of the linear inputs.
+      accums: accumulators of linear variables that are not summed in `cotangents`.
+    """
+    old_source, old_names = state.source, state.name_stack
+    try:
+        for eqn in reversed(eqns):
+            op = eqn.op
+            primitive = op.primitive
+            if primitive.multiple_results:
+                cts = [cotangents.pop(v, None) for v in eqn.outvars]
+                if all(ct is None for ct in cts):
+                    continue
+                ct = [
+                    Zero(v.aval.to_cotangent()) if c is None else c
+                    for v, c in zip(eqn.outvars, cts, strict=True)
+                ]
+            else:
+                ct = cotangents.pop(eqn.outvars[0], None)
+                if ct is None:
+                    continue
+            state.source = eqn.traceback
+            if eqn.name_stack:
+                state.name_stack = f"transpose({eqn.name_stack})"
+            _transpose_eqn(eqn, known, ct, cotangents, accums)
+    finally:
+        state.source, state.name_stack = old_source, old_names
+
+
+def _transpose_eqn(
+    eqn: Eqn,
+    known: Env,
+    ct: Any,
+    cotangents: dict[Var, Value],
+    accums: dict[Var, Any] | None,
+) -> None:
+    operands = [
+        v.val if type(v) is Literal else known[v] if v in known else LinearInput(v.aval)
+        for v in eqn.invars
+    ]
+    rule = rules.transpose[eqn.op.primitive]
+    if type(rule) is ContextRule:
+        results = rule.rule(transpose_context, ct, *operands, **eqn.op.params)
+    else:
+        results = rule(ct, *operands, **eqn.op.params)
+    for var, operand, result in zip(eqn.invars, operands, results, strict=True):
+        if result is None or type(result) is Zero or type(operand) is not LinearInput:
+            continue
+        if accums is not None and var in accums:
+            accums[var].accum(result)
+        else:
+            before = cotangents.get(var)
+            cotangents[var] = result if before is None else add_tangents(before, result)
+
+
+def backward_pass(
+    closed: ClosedJaxpr, inputs: Sequence[Value], cotangents: Sequence[Cotangent]
+) -> list[Cotangent]:
+    """Transpose a program that is linear in some of its inputs, at given values of the others.
+
+    Args:
+      closed: the program.
+      inputs: one per input: its value, or a `LinearInput`.
+      cotangents: one per output; may be symbolic zeros.
+
+    Returns:
+      The cotangents of the linear inputs, in order; symbolic zeros where there is none.
+    """
+    jaxpr = closed.jaxpr
+    known: Env = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+    linear = [
+        v for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is LinearInput
+    ]
+    known.update(
+        (v, x) for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is not LinearInput
+    )
+    eqns = _evaluate_known(jaxpr.eqns, known)
+    sums: dict[Var, Value] = {}
+    seed(sums, jaxpr.outvars, cotangents, known)
+    pull_back(eqns, known, sums)
+    return [sums[v] if v in sums else Zero(v.aval.to_cotangent()) for v in linear]
+
+
+def seed(
+    sums: dict[Var, Value],
+    outvars: Sequence[Atom],
+    cotangents: Sequence[Cotangent],
+    known: Env,
+) -> None:
+    """Put the cotangents of the outputs where the backward walk looks for them."""
+    for v, ct in zip(outvars, cotangents, strict=True):
+        if type(ct) is Zero or type(v) is Literal or v in known:
+            continue
+        sums[v] = add_tangents(sums[v], ct) if v in sums else ct
+
+
+def _evaluate_known(eqns: Sequence[Eqn], known: Env) -> list[Eqn]:
+    """Run the equations without linear operands; return the others."""
+    linear: list[Eqn] = []
+    old_source, old_names = state.source, state.name_stack
+    try:
+        for eqn in eqns:
+            if not all(type(v) is Literal or v in known for v in eqn.invars):
+                linear.append(eqn)
+                continue
+            state.source = eqn.traceback
+            values = [v.val if type(v) is Literal else known[v] for v in eqn.invars]
+            outs = eqn.op.primitive.bind(*values, **eqn.op.params)
+            results = outs if eqn.op.primitive.multiple_results else [outs]
+            known.update(zip(eqn.outvars, results, strict=True))
+    finally:
+        state.source, state.name_stack = old_source, old_names
+    return linear
+
+
+@memoised_on_body
+def transpose_jaxpr(
+    body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask
+) -> tuple[ClosedJaxpr, Mask]:
+    """Return ``(*nonlinear_ins, *nonzero_cts) -> (*nonzero cotangents of linear ins)``.
+
+    Args:
+      body: a program, linear in the inputs that `linear` marks.
+      linear: which inputs are linear.
+      ct_nonzero: which outputs have a cotangent.
+
+    Returns:
+      The program, and which linear inputs (in order) have a cotangent.
+    """
+    has_cotangent: Mask = ()
+    nonlinear_avals = [a for a, lin in zip(body.in_avals, linear, strict=True) if not lin]
+    ct_avals = [a.to_cotangent() for a, nz in zip(body.out_avals, ct_nonzero, strict=True) if nz]
+
+    def transposed(*args: Value) -> list[Value]:
+        nonlocal has_cotangent
+        nonlinear, given = iter(args[: len(nonlinear_avals)]), iter(args[len(nonlinear_avals) :])
+        inputs = [
+            LinearInput(aval) if lin else next(nonlinear)
+            for aval, lin in zip(body.in_avals, linear, strict=True)
+        ]
+        cts = [
+            next(given) if nz else Zero(aval.to_cotangent())
+            for aval, nz in zip(body.out_avals, ct_nonzero, strict=True)
+        ]
+        results = backward_pass(body, inputs, cts)
+        has_cotangent = tuple(type(ct) is not Zero for ct in results)
+        return [ct for ct in results if type(ct) is not Zero]
+
+    closed = trace_to_jaxpr(transposed, nonlinear_avals + ct_avals, body.jaxpr.debug_info)
+    closed, _ = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=True)
+    return closed, has_cotangent
+
+
+class TransposeRowContext:
+    """What transpose rows of call-like primitives are given."""
+
+    __slots__ = ()
+
+    def transpose_jaxpr(
+        self, body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask
+    ) -> tuple[ClosedJaxpr, Mask]:
+        """Transpose a body; see `tans_core.context.TransposeContext`."""
+        return transpose_jaxpr(body, tuple(linear), tuple(ct_nonzero))
+
+
+transpose_context = TransposeRowContext()
