@@ -104,7 +104,10 @@ def api(session: nox.Session) -> None:
 @shared
 def docs(session: nox.Session) -> None:
     """Every code block of the documentation and every docstring example."""
-    python(session, "-m", "pytest", "-c", "tools/docs.ini", "--rootdir", ".", "-n", "2", "-q")
+    options = ["-c", "tools/docs.ini", "--rootdir", ".", "-n", "2", "-q"]
+    python(
+        session, "-m", "pytest", *options, *(session.posargs or ["README.md", "docs", "packages"])
+    )
 
 
 @shared
