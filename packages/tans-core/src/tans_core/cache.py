@@ -9,7 +9,7 @@ may trace, compile or call itself without blocking other threads.
 import threading
 import weakref
 from collections.abc import Callable, Hashable
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from tans_core._jaxlib import trace_context, weakref_lru_cache
 
@@ -21,13 +21,18 @@ _clearers: Final[list[Clear]] = []
 _backend_clearers: Final[list[Clear]] = []
 
 
-def register_cache(clear: Clear, *, holds_backend: bool = False) -> None:
+@overload
+def register_cache(clear: Clear, /, *, holds_backend: bool = False) -> None: ...
+@overload
+def register_cache(name: str, clear: Clear, /, *, holds_backend: bool = False) -> None: ...
+def register_cache(*named: Any, holds_backend: bool = False) -> None:
     """Add a cache of any kind to those that are emptied together.
 
     Args:
-      clear: empties the cache.
+      *named: optionally what the cache is called, then a function that empties it.
       holds_backend: whether entries refer to a client, its devices or its buffers.
     """
+    clear = named[-1]
     with _lock:
         _clearers.append(clear)
         if holds_backend:
