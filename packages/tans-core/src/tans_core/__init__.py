@@ -4,7 +4,7 @@ A reader who knows these objects can read every other package.
 """
 
 from tans_core import config as config_module
-from tans_core import dtypes, errors, rules
+from tans_core import dtypes, errors, rules, tree
 from tans_core._jaxlib import Array, ArrayImpl
 from tans_core.check import check_jaxpr
 from tans_core.context import (
@@ -21,7 +21,7 @@ from tans_core.context import (
     partition,
 )
 from tans_core.dce import dce_jaxpr
-from tans_core.debug_info import DebugInfo, debug_info_of
+from tans_core.debug_info import CallInfo, DebugInfo, debug_info_of
 from tans_core.dtypes import ExtendedDType, float0
 from tans_core.errors import MissingRuleError
 from tans_core.interface import INTERFACE, INTERFACE_OLDEST, require_interface
@@ -73,6 +73,7 @@ __all__ = [
     "Atom",
     "AxisData",
     "BatchContext",
+    "CallInfo",
     "ClosedJaxpr",
     "ContextRule",
     "DebugInfo",
@@ -133,6 +134,7 @@ __all__ = [
     "state",
     "subjaxprs",
     "trace_to_jaxpr",
+    "tree",
     "typeof",
     "zero_tangent",
 ]

@@ -3,23 +3,46 @@
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from tans_core.tree_registry import registry
 
 
-class DebugInfo(NamedTuple):
-    """Names for messages.
+class DebugInfo:
+    """Names for messages, found only when one is printed.
 
-    Attributes:
+    Args:
       traced_for: name of the transformation, such as ``jit``.
-      name: the function's name.
-      location: its file and line, or an empty string.
-      arg_names: one name per flat argument, such as ``x['w']``; may be shorter.
+      fun: the function.
     """
 
-    traced_for: str
-    name: str
-    location: str
-    arg_names: tuple[str, ...] = ()
+    __slots__ = ("_arg_names", "fun", "traced_for")
+
+    def __init__(
+        self, traced_for: str, fun: Callable[..., Any], arg_names: Sequence[str] = ()
+    ) -> None:
+        self.traced_for = traced_for
+        self.fun = fun
+        self._arg_names = tuple(arg_names)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return name_of(self.fun)
+
+    @property
+    def arg_names(self) -> tuple[str, ...]:
+        """One name per flat argument, such as ``x['w']``; may be shorter."""
+        return self._arg_names
+
+    @property
+    def location(self) -> str:
+        """File and line of the function, or an empty string."""
+        inner = inspect.unwrap(self.fun) if hasattr(self.fun, "__wrapped__") else self.fun
+        while hasattr(inner, "func") and not hasattr(inner, "__code__"):
+            inner = inner.func  # functools.partial
+        code = getattr(inner, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 
     @property
     def place(self) -> str:
@@ -45,14 +68,59 @@ class DebugInfo(NamedTuple):
         return where
 
 
-def debug_info_of(traced_for: str, fun: Callable[..., Any], arg_names: Sequence[str] = ()) -> Any:
-    """Collect the debug info of a Python function."""
-    inner = inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun
-    while hasattr(inner, "func") and not hasattr(inner, "__code__"):
-        inner = inner.func  # functools.partial
-    code = getattr(inner, "__code__", None)
-    location = f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-    return DebugInfo(traced_for, name_of(fun), location, tuple(arg_names))
+class CallInfo(DebugInfo):
+    """Debug info of a call, whose argument names come from the structure of its arguments.
+
+    Args:
+      traced_for: name of the transformation.
+      fun: the function.
+      in_tree: structure of ``(args, kwargs)``.
+      positions: position in the signature of each entry of ``args``; None means in order.
+    """
+
+    __slots__ = ("in_tree", "positions")
+
+    def __init__(
+        self,
+        traced_for: str,
+        fun: Callable[..., Any],
+        in_tree: Any,
+        positions: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(traced_for, fun)
+        self.in_tree = in_tree
+        self.positions = positions
+
+    @property
+    def arg_names(self) -> tuple[str, ...]:
+        """One name per flat argument: the parameter's name and the path inside it."""
+        marked = self.in_tree.unflatten(range(self.in_tree.num_leaves))
+        paths = [path for path, _ in registry.flatten_with_path(marked)[0]]
+        names = _parameter_names(self.fun)
+        texts = []
+        for path in paths:
+            which, where, *inside = path
+            if which.idx == 1:
+                first = str(where.key)
+            else:
+                at = where.idx if self.positions is None else self.positions[where.idx]
+                first = names[at] if at < len(names) else f"args[{at}]"
+            texts.append(first + "".join(map(str, inside)))
+        return tuple(texts)
+
+
+def _parameter_names(fun: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    names = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}[{i}]" for i in range(64)]
+    return names
 
 
 def name_of(fun: Callable[..., Any]) -> str:
@@ -83,3 +151,10 @@ def user_line(traceback: Any) -> str:
         if is_user_file(frame.file_name):
             return f"{frame.file_name}:{frame.line_num}"
     return ""
+
+
+def debug_info_of(
+    traced_for: str, fun: Callable[..., Any], arg_names: Sequence[str] = ()
+) -> DebugInfo:
+    """Return the debug info of a function whose flat arguments have the given names."""
+    return DebugInfo(traced_for, fun, arg_names)

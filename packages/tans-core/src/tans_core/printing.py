@@ -11,7 +11,7 @@ from tans_core._jaxlib import pretty_printer as pp
 from tans_core.dce import drop_unused_outvars
 from tans_core.jaxpr import Atom, ClosedJaxpr, DropVar, Eqn, Jaxpr, Literal, Var
 
-_WIDTH = 100
+_WIDTH = 80
 # Shown when printing a call would only add noise.
 _HIDDEN_PARAMS = frozenset(
     "donated_invars in_shardings out_shardings in_layouts out_layouts ctx_mesh "
@@ -79,6 +79,10 @@ def _jaxpr_doc(jaxpr: Jaxpr, names: _Names) -> Any:
     return pp.group(pp.concat([head, body, end]))
 
 
+def _param_order(item: tuple[str, Any]) -> tuple[bool, str]:
+    return item[0] != "name", item[0]
+
+
 def _joined(docs: Sequence[Any]) -> Any:
     parts = [docs[0]]
     for doc in docs[1:]:
@@ -90,7 +94,7 @@ def _eqn_doc(eqn: Eqn, names: _Names) -> Any:
     outs = " ".join(_binder(v, names) for v in eqn.outvars)
     params = [
         _param_doc(k, v, names)
-        for k, v in sorted(eqn.params.items())
+        for k, v in sorted(eqn.params.items(), key=_param_order)
         if not (eqn.primitive.call_like and k in _HIDDEN_PARAMS)
     ]
     args = " ".join(names(v) for v in eqn.invars)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tans_core import hlo_sharding
 from tans_core._jaxlib import GSPMDSharding, NamedSharding, Sharding, SingleDeviceSharding
+from tans_core.cache import register_cache
 from tans_core.mesh import EMPTY_ABSTRACT_MESH, AbstractMesh, Mesh
 from tans_core.partition_spec import AxisName, PartitionSpec, partition_axes
 from tans_core.spec_check import DuplicateSpecError as DuplicateSpecError
@@ -49,12 +50,6 @@ def empty_sharding(ndim: int) -> NamedSharding:
 def single_device_sharding(device: Device, memory_kind: str | None = None) -> SingleDeviceSharding:
     """Return the one `SingleDeviceSharding` of these arguments."""
     return SingleDeviceSharding(device, memory_kind=memory_kind)
-
-
-def clear_caches() -> None:
-    """Forget shardings that refer to devices (called when a backend is dropped)."""
-    single_device_sharding.cache_clear()
-    _indices_map.cache_clear()
 
 
 def _abstract_error(sharding: Any, what: str) -> ValueError:
@@ -293,6 +288,8 @@ _COMMON: Final[dict[str, Any]] = {
     ),
 }
 
+register_cache(single_device_sharding.cache_clear, holds_backend=True)
+register_cache(_indices_map.cache_clear, holds_backend=True)
 _attach(Sharding, _COMMON)
 _attach(
     NamedSharding,

@@ -11,6 +11,7 @@ import numpy as np
 
 from tans_core import rules
 from tans_core._jaxlib import get_traceback
+from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh
 from tans_core.debug_info import DebugInfo
 from tans_core.errors import UnexpectedTracerError
@@ -40,6 +41,9 @@ _PYTHON_SCALARS: Final = frozenset((bool, int, float, complex))
 def clear_type_memo() -> None:
     """Forget all inferred types."""
     _MEMO.clear()
+
+
+register_cache(clear_type_memo)
 
 
 def infer(primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict) -> TypedOp:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self, override
 import numpy as np
 
 from tans_core import _jaxlib, errors
+from tans_core.cache import register_cache
 from tans_core.primitive import Primitive
 from tans_core.rules import evaluation
 from tans_core.state import _State, state
@@ -209,6 +210,7 @@ def _no_compiler(primitive: Primitive, params: dict[str, Any]) -> NoReturn:
 
 
 eval_trace = EvalTrace()
+register_cache(eval_trace.clear, holds_backend=True)
 _State.trace = eval_trace
 _State.evaluation = eval_trace
 

@@ -72,6 +72,7 @@ def import_from_plugin(plugin: str, name: str) -> Any:
 
 # Compiling and dispatch.
 CompileOptions = xla_client.CompileOptions
+HloSharding = xla_client.HloSharding
 DeviceAssignment = xla_client.DeviceAssignment
 LoadedExecutable = jaxlib_core.LoadedExecutable
 PjitFunction = jaxlib_core.PjitFunction
@@ -132,3 +133,13 @@ def _load_mlir() -> dict[str, Any]:
         "inlined_func_call": _jax_mlir_ext.inlined_func_call,
         "make_ir_context": make_ir_context,
     }
+
+
+def hlo_text_of(module: Any) -> str:
+    """Return the HLO of a module before optimisation."""
+    from io import BytesIO
+
+    buffer = BytesIO()
+    module.operation.write_bytecode(file=buffer)
+    computation = jaxlib_core.mlir.mlir_module_to_xla_computation(buffer.getvalue())
+    return computation.as_hlo_text()

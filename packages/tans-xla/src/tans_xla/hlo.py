@@ -14,6 +14,7 @@ import numpy as np
 from tans_core import AbstractToken, ShapedArray
 from tans_xla._jaxlib import ir
 from tans_xla.mlir_context import active
+from tans_xla.physical import physical_aval
 
 _FLOATS = {
     "float16": "f16",
@@ -69,16 +70,8 @@ def ir_type(aval: Any) -> Any:
 def _make_type(aval: Any) -> Any:
     if isinstance(aval, AbstractToken):
         return ir.Type.parse("!stablehlo.token")
-    (physical,) = [physical_aval(aval)]
+    physical = physical_aval(aval)
     return tensor_type(physical.shape, physical.dtype)
-
-
-def physical_aval(aval: ShapedArray) -> ShapedArray:
-    """Return the type that represents `aval` in memory: extended dtypes gain trailing dimensions."""
-    dtype = aval.dtype
-    if isinstance(dtype, np.dtype):
-        return aval
-    return ShapedArray(aval.shape + tuple(dtype.element_shape), dtype.element_dtype)
 
 
 # ---- attributes -------------------------------------------------------------------------------

@@ -123,4 +123,4 @@ def _clear() -> None:
         _shared.clear()
 
 
-register_cache("mlir contexts", _clear)
+register_cache(_clear)

@@ -1,0 +1,193 @@
+"""A compiled program with its calling convention."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tans_core import ClosedJaxpr
+from tans_core._jaxlib import ArrayImpl
+from tans_core.sharding import single_device_sharding
+from tans_xla import hlo_shardings, runtime_tokens
+from tans_xla._jaxlib import array_result_handler
+from tans_xla.compile import OptionItems, compile_module
+from tans_xla.physical import physical_aval
+from tans_xla.placement import Placement
+from tans_xla.transfer.place import place as transfer_place
+from tans_xla.transfer.target import make_target
+
+
+if TYPE_CHECKING:
+    from tans_xla.module import LoweredModule
+
+
+class FastPath(NamedTuple):
+    """What C++ needs to run the next call without Python (attribute names are jaxlib's)."""
+
+    xla_executable: Any
+    out_pytree_def: Any
+    in_shardings: Any
+    out_shardings: Any
+    out_avals: Any
+    out_committed: Any
+    kept_var_bitvec: Any
+    in_device_local_layouts: Any
+    const_args: Any
+
+
+class Executable:
+    """A loaded executable; calling it takes all flat arguments and returns flat results."""
+
+    def __init__(
+        self,
+        loaded: Any,
+        lowered: "LoweredModule",
+        in_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        placement: Placement,
+        out_shardings: Sequence[Any],
+    ) -> None:
+        self.loaded = loaded
+        self.lowered = lowered
+        self.placement = placement
+        self.in_avals = tuple(in_avals)
+        self.out_avals = tuple(out_avals)
+        self.kept = lowered.kept
+        self.out_shardings = tuple(out_shardings)
+        self._wraps = [getattr(a.dtype, "wrap", None) for a in out_avals]
+        committed = placement.committed
+        self._handlers = [
+            array_result_handler(physical_aval(a), s, committed or len(placement.devices) > 1)
+            for a, s in zip(out_avals, self.out_shardings, strict=True)
+        ]
+        device = placement.devices[0]
+        token = array_result_handler(runtime_tokens.DUMMY, single_device_sharding(device), False)
+        self._handlers = [token] * len(lowered.effects) + self._handlers
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether C++ may run it: no effects, callbacks or extended dtypes."""
+        lowered = self.lowered
+        return not (
+            lowered.effects
+            or lowered.has_unordered_effects
+            or lowered.host_callbacks
+            or any(self._wraps)
+        )
+
+    def call(self, args: Sequence[Any]) -> list[Any]:
+        """Run with all flat arguments (also those that the program does not take)."""
+        shardings = self.placement.in_shardings
+        arrays = [
+            place(x, aval, sharding)
+            for x, aval, sharding, kept in zip(args, self.in_avals, shardings, self.kept)
+            if kept
+        ]
+        lowered = self.lowered
+        if not lowered.effects and not lowered.has_unordered_effects:
+            outs = self.loaded.execute_sharded(arrays).consume_with_handlers(self._handlers)
+        else:
+            outs = self._run_with_effects(arrays)
+        if any(self._wraps):
+            outs = [
+                x if wrap is None else wrap(x)
+                for x, wrap in zip(outs, self._wraps, strict=True)
+            ]
+        return outs
+
+    def _run_with_effects(self, arrays: list[Any]) -> list[Any]:
+        effects = self.lowered.effects
+        device = self.placement.devices[0]
+        tokens = [runtime_tokens.take(e, device) for e in effects]
+        results = self.loaded.execute_sharded([*tokens, *arrays], with_tokens=True)
+        outs = results.consume_with_handlers(self._handlers)
+        runtime_tokens.add_pending(device, results.consume_token())
+        for effect, token in zip(effects, outs, strict=False):
+            runtime_tokens.put(effect, device, token)
+        return outs[len(effects) :]
+
+    def fast_path(self, out_tree: Any, num_consts: int, args: Sequence[Any]) -> FastPath | None:
+        """Return what C++ needs, or None when each call must come through Python."""
+        if not self.is_pure:
+            return None
+        kept_in = [s for s, k in zip(self.placement.in_shardings, self.kept, strict=True) if k]
+        committed = self.placement.committed or len(self.placement.devices) > 1
+        return FastPath(
+            self.loaded,
+            out_tree,
+            kept_in,
+            list(self.out_shardings),
+            list(self.out_avals),
+            [committed] * len(self.out_avals),
+            list(self.kept),
+            [None] * len(kept_in),
+            list(args[:num_consts]),
+        )
+
+
+def place(x: Any, aval: Any, sharding: Any) -> ArrayImpl:
+    """Return the (physical) array of a value on the devices of `sharding`."""
+    if not isinstance(aval.dtype, np.dtype):
+        x = aval.dtype.unwrap(x)
+        aval = physical_aval(aval)
+    if type(x) is ArrayImpl and (x._sharding is sharding or x._sharding == sharding):
+        return x
+    return shard_argument(x, sharding)
+
+
+def shard_argument(x: Any, sharding: Any) -> ArrayImpl:
+    """Transfer a value to a sharding."""
+    return transfer_place(x, make_target(sharding))
+
+
+def lower(closed: ClosedJaxpr, name: str, platforms: Sequence[str], **options: Any) -> Any:
+    """Lower a closed program; see `tans_xla.module.lower_module`.
+
+    The import waits until here: with it come the MLIR dialects, 15 to 20 ms.
+    """
+    from tans_xla.module import lower_module
+
+    return lower_module(closed, name, platforms, **options)
+
+
+def compile_closed(
+    closed: ClosedJaxpr,
+    name: str,
+    placement: Placement,
+    *,
+    donated: Sequence[bool],
+    out_shardings: Sequence[Any],
+    keep_unused: bool = False,
+    options: OptionItems = (),
+) -> Executable:
+    """Lower and compile a closed program for a placement."""
+    lowered = lower(
+        closed,
+        name,
+        (placement.devices[0].platform,),
+        donated=donated,
+        in_shardings=placement.in_shardings,
+        out_shardings=out_shardings,
+        num_devices=len(placement.devices),
+        keep_unused=keep_unused,
+    )
+    return load(closed, lowered, placement, out_shardings, options)
+
+
+def load(
+    closed: ClosedJaxpr,
+    lowered: "LoweredModule",
+    placement: Placement,
+    out_shardings: Sequence[Any],
+    options: OptionItems,
+) -> Executable:
+    """Compile a lowered module and wrap the executable."""
+    loaded = compile_module(
+        lowered.module, placement.devices, options, lowered.host_callbacks, lowered.name
+    )
+    chosen = hlo_shardings.result_shardings(
+        loaded, placement, out_shardings, closed.out_avals, len(lowered.effects)
+    )
+    return Executable(loaded, lowered, closed.in_avals, closed.out_avals, placement, chosen)
+
+

@@ -1,0 +1,87 @@
+"""The shardings of results: those asked for, and those that the compiler chose."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tans_core._jaxlib import GSPMDSharding, NamedSharding
+from tans_core.hlo_sharding import make_hlo_sharding, same_hlo_sharding
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import named_sharding, single_device_sharding
+from tans_xla._jaxlib import DeviceList, HloSharding
+from tans_xla.placement import Placement
+
+
+def result_shardings(
+    loaded: Any,
+    placement: Placement,
+    requested: Sequence[Any],
+    avals: Sequence[Any],
+    num_tokens: int,
+) -> list[Any]:
+    """Return one sharding per result."""
+    devices = placement.devices
+    if len(devices) == 1:
+        single = single_device_sharding(devices[0])
+        return [single if r is None else r for r in requested]
+    if all(r is not None for r in requested):
+        return list(requested)
+    chosen = loaded.get_output_shardings() or []
+    mesh = placement.mesh
+    if mesh is None:
+        mesh = next((r.mesh for r in requested if isinstance(r, NamedSharding)), None)
+    return [
+        r if r is not None else from_op_sharding(op, mesh, devices, aval.ndim)
+        for r, op, aval in zip(requested, chosen[num_tokens:], avals, strict=True)
+    ]
+
+
+def from_op_sharding(op: Any, mesh: Any, devices: Sequence[Any], ndim: int) -> Any:
+    """Return the `NamedSharding` over `mesh` that equals a compiled sharding.
+
+    Without a mesh, or when no spec fits, the result is a `GSPMDSharding`.
+    """
+    hlo = HloSharding.from_proto(op)
+    if mesh is not None:
+        if hlo.is_replicated():
+            return named_sharding(mesh, PartitionSpec())
+        spec = find_spec(hlo, mesh, ndim)
+        if spec is not None:
+            return named_sharding(mesh, spec)
+    return GSPMDSharding(DeviceList(tuple(devices)), op)
+
+
+def find_spec(hlo: HloSharding, mesh: Any, ndim: int) -> PartitionSpec | None:
+    """Return the spec over `mesh` that makes `hlo`, or None.
+
+    Candidates are built dimension by dimension from mesh axes whose sizes multiply to the number
+    of shards; meshes have few axes, so the search is short.
+    """
+    counts = hlo.tile_assignment_dimensions()[:ndim]
+    sizes = dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
+    for parts in _candidates(list(counts), sizes):
+        spec = PartitionSpec(*parts)
+        if same_hlo_sharding(make_hlo_sharding(mesh, spec, ndim), hlo):
+            return spec
+    return None
+
+
+def _candidates(counts: list[int], sizes: dict[Any, int]) -> Any:
+    if not counts:
+        yield ()
+        return
+    for axes in _products(counts[0], sizes):
+        rest = {name: size for name, size in sizes.items() if name not in axes}
+        part = None if not axes else axes[0] if len(axes) == 1 else axes
+        for tail in _candidates(counts[1:], rest):
+            yield (part, *tail)
+
+
+def _products(count: int, sizes: dict[Any, int]) -> Any:
+    if count == 1:
+        yield ()
+        return
+    for name, size in sizes.items():
+        if size > 1 and count % size == 0:
+            others = {n: s for n, s in sizes.items() if n != name}
+            for tail in _products(count // size, others):
+                yield (name, *tail)

@@ -1,0 +1,115 @@
+"""`jit`: compile a function of arrays, and run it from C++ on later calls."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, overload
+
+from tans_xla import compile as compiling
+from tans_xla.jit import stage_methods
+from tans_xla.jit.dispatch import Jitted, clear_dispatch, make_cpp_function
+from tans_xla.jit.primitive import jit_p as jit_p
+from tans_xla.jit.shardings import Frozen
+from tans_xla.jit.signature import JitOptions, resolve_arguments
+from tans_core.cache import register_cache
+
+__all__ = ["jit", "jit_p"]
+
+stage_methods.attach()
+register_cache(clear_dispatch, holds_backend=True)
+
+
+@overload
+def jit(fun: Callable[..., Any], /, **options: Any) -> Callable[..., Any]: ...
+@overload
+def jit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    donate_argnums: Any = None,
+    donate_argnames: Any = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile `fun` with XLA when it is called.
+
+    The first call with new argument types traces and compiles; later calls run from C++.
+
+    Args:
+      fun: a function of arrays (any shape and dtype), scalars and trees of them. Without it, the
+        result is a decorator.
+      in_shardings: tree prefix of shardings for the positional arguments; None leaves a choice to
+        the arguments.
+      out_shardings: tree prefix of shardings for the result; None leaves the choice to XLA.
+      static_argnums: positions of arguments that are hashable Python values, compiled in.
+      static_argnames: names of such arguments. One of the two is completed from the other.
+      donate_argnums: positions of arguments whose buffers the program may overwrite.
+      donate_argnames: names of such arguments.
+      keep_unused: keep arguments that the program does not read.
+      device: device to run on.
+      backend: platform to run on.
+      inline: put the equations of a nested call into the caller.
+      compiler_options: XLA options for this function: name to bool, int, float or str.
+
+    Returns:
+      A callable with the methods `trace`, `lower`, `eval_shape` and `clear_cache`.
+
+    Raises:
+      TypeError: `fun` is not callable, or an option has the wrong type.
+      ValueError: an option names an argument that does not exist.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> float(jit(lambda x: lax.mul(x, 2.0))(3.0))
+      6.0
+    """
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        return _make(
+            function,
+            in_shardings=None if in_shardings is None else Frozen(in_shardings, "in_shardings"),
+            out_shardings=(
+                None if out_shardings is None else Frozen(out_shardings, "out_shardings")
+            ),
+            static=(static_argnums, static_argnames),
+            donate=(donate_argnums, donate_argnames),
+            keep_unused=bool(keep_unused),
+            device=device,
+            backend=backend,
+            inline=bool(inline),
+            compiler_options=compiling.option_items(compiler_options),
+        )
+
+    return decorate if fun is None else decorate(fun)
+
+
+def _make(
+    fun: Callable[..., Any], *, static: tuple, donate: tuple, **options: Any
+) -> Callable[..., Any]:
+    if not callable(fun):
+        raise TypeError(
+            f"jit: given {fun!r} of type {type(fun).__name__}, expected a callable. Pass the "
+            "function itself, without calling it."
+        )
+    static_argnums, static_argnames = resolve_arguments(fun, *static, "static")
+    donate_argnums, donate_argnames = resolve_arguments(fun, *donate, "donate")
+    jitted = Jitted(
+        fun,
+        JitOptions(
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            **options,
+        ),
+    )
+    compiled = make_cpp_function(jitted)
+    functools.update_wrapper(compiled, fun)
+    compiled._jitted = jitted
+    return compiled

@@ -1,0 +1,125 @@
+"""Which arguments of a jitted function are static, donated or dynamic."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+from tans_xla.compile import OptionItems
+
+_POSITIONAL: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
+class JitOptions(NamedTuple):
+    """Everything about a jitted function except the function; hashable.
+
+    Attributes:
+      static_argnums, static_argnames: arguments that are Python values.
+      donate_argnums, donate_argnames: arguments whose buffers may be reused.
+      in_shardings, out_shardings: leaves and tree of shardings, or None.
+      keep_unused: whether unused arguments stay arguments of the program.
+      inline: whether a nested call is traced into its caller.
+      device: device to run on, or None.
+      backend: platform to run on, or None.
+      compiler_options: options as items.
+    """
+
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    in_shardings: Any = None
+    out_shardings: Any = None
+    keep_unused: bool = False
+    inline: bool = False
+    device: Any = None
+    backend: str | None = None
+    compiler_options: OptionItems = ()
+
+
+def resolve_arguments(
+    fun: Callable[..., Any], argnums: Any, argnames: Any, what: str
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return positions and names of some arguments, each completed from the other.
+
+    Args:
+      fun: the function whose signature connects positions and names.
+      argnums: int, sequence of ints, or None.
+      argnames: string, sequence of strings, or None.
+      what: the option's stem for messages, ``static`` or ``donate``.
+
+    Raises:
+      TypeError: an entry has the wrong type.
+      ValueError: a position or name does not exist.
+    """
+    if argnums is None and argnames is None:
+        return (), ()
+    nums = _tuple_of(argnums, int, f"{what}_argnums")
+    names = _tuple_of(argnames, str, f"{what}_argnames")
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return nums, names
+    positional = [p.name for p in parameters if p.kind in _POSITIONAL]
+    has_varargs = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    has_varkw = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    if not has_varargs:
+        _check_positions(nums, positional, fun, what)
+    if not has_varkw:
+        _check_names(names, [p.name for p in parameters], fun, what)
+    if argnames is None:
+        keyword = {p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD}
+        named = [positional[n] for n in nums if -len(positional) <= n < len(positional)]
+        names = tuple(n for n in named if n in keyword)
+    elif argnums is None:
+        nums = tuple(i for i, name in enumerate(positional) if name in names)
+    return nums, names
+
+
+def _tuple_of[T](value: Any, kind: type[T], option: str) -> tuple[T, ...]:
+    if value is None:
+        return ()
+    items = (value,) if isinstance(value, kind) else value
+    if isinstance(items, Iterable):
+        items = tuple(items)
+        if all(hasattr(i, "__index__") if kind is int else isinstance(i, kind) for i in items):
+            return tuple(i.__index__() if kind is int else i for i in items)  # pyright: ignore
+    raise TypeError(
+        f"jit: given {option}={value!r}, expected {kind.__name__} or a sequence of {kind.__name__}."
+        f" Write for example {option}={'0' if kind is int else repr('n')}."
+    )
+
+
+def _check_positions(
+    nums: tuple[int, ...], positional: list[str], fun: Callable[..., Any], what: str
+) -> None:
+    n = len(positional)
+    for num in nums:
+        if not -n <= num < n:
+            raise ValueError(
+                f"jit: given {what}_argnums={nums}, but {_name(fun)} has {n} positional "
+                f"argument{'s' * (n != 1)} ({', '.join(positional)}); expected positions from "
+                f"{-n} to {n - 1}."
+            )
+
+
+def _check_names(
+    names: tuple[str, ...], known: list[str], fun: Callable[..., Any], what: str
+) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"jit: given {what}_argnames={names}, but {_name(fun)} has no argument {name!r}; "
+                f"expected names among {', '.join(known)}."
+            )
+
+
+def _name(fun: Callable[..., Any]) -> str:
+    return getattr(fun, "__name__", repr(fun))
+
+
+def normalize(nums: tuple[int, ...], num_args: int) -> set[int]:
+    """Return non-negative positions for a call with `num_args` positional arguments."""
+    return {n + num_args if n < 0 else n for n in nums}

@@ -1,0 +1,192 @@
+"""From a call of a jitted function to its recorded program, with a cache per function."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from tans_core import ClosedJaxpr, Tracer, hoist_consts, is_value, trace_to_jaxpr, tree, typeof
+from tans_core._jaxlib import trace_context
+from tans_core.cache import register_cache
+from tans_core.debug_info import CallInfo
+from tans_core.tree import registry
+from tans_xla.jit.signature import JitOptions, normalize
+
+type Key = tuple[Any, ...]
+
+
+class Program:
+    """A recorded call.
+
+    Attributes:
+      closed: the program; its constants are leading inputs.
+      consts: their values.
+      out_tree: structure of the result.
+      info: names for messages.
+      executables: compiled forms by placement.
+    """
+
+    __slots__ = ("closed", "consts", "executables", "info", "out_tree")
+
+    def __init__(
+        self, closed: ClosedJaxpr, consts: list[Any], out_tree: Any, info: CallInfo
+    ) -> None:
+        self.closed = closed
+        self.consts = consts
+        self.out_tree = out_tree
+        self.info = info
+        self.executables: dict[Any, Any] = {}
+
+
+# function -> {key: Program}; a function that can't be referenced weakly is kept by its jit object.
+_programs: Final[weakref.WeakKeyDictionary[Any, dict[Key, Program]]] = weakref.WeakKeyDictionary()
+
+
+def clear_programs() -> None:
+    """Forget all recorded programs."""
+    for table in list(_programs.values()):
+        table.clear()
+
+
+register_cache(clear_programs, holds_backend=True)
+
+
+def programs_of(fun: Callable[..., Any]) -> dict[Key, Program]:
+    """Return the table of recorded programs of a function."""
+    try:
+        return _programs.setdefault(fun, {})
+    except TypeError:
+        return {}
+
+
+class Static:
+    """A static argument in a key: compared by type as well as by value."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any, where: str, name: str) -> None:
+        self.value = value
+        try:
+            hash(value)
+        except TypeError as error:
+            raise ValueError(
+                f"jit: static argument {where} of {name} is {value!r} of type "
+                f"{type(value).__name__}, which can't be hashed; expected a hashable value ({error})."
+                " Pass a tuple instead of a list, or leave the argument dynamic."
+            ) from None
+        self.key = (type(value), value)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and self.key == other.key
+
+
+class Call:
+    """The arguments of one call, split into dynamic leaves and the rest.
+
+    Attributes:
+      leaves: dynamic leaves in order.
+      in_tree: structure of the dynamic arguments ``(args, kwargs)``.
+      statics: ((position or name, Static), ...).
+    """
+
+    __slots__ = ("in_tree", "leaves", "num_args", "statics")
+
+    def __init__(self, options: JitOptions, name: str, args: tuple, kwargs: dict) -> None:
+        self.num_args = len(args)
+        if options.static_argnums or options.static_argnames:
+            args, kwargs, self.statics = _split_static(options, name, args, kwargs)
+        else:
+            self.statics = ()
+        self.leaves, self.in_tree = registry.flatten((args, kwargs))
+
+    def rebuild(self, leaves: Any) -> tuple[list[Any], dict[str, Any]]:
+        """Return positional and keyword arguments with the dynamic leaves replaced."""
+        dynamic, kwargs = self.in_tree.unflatten(leaves)
+        if not self.statics:
+            return list(dynamic), kwargs
+        args: list[Any] = [None] * self.num_args
+        static_at = {where for where, _ in self.statics if isinstance(where, int)}
+        rest = iter(dynamic)
+        for i in range(self.num_args):
+            if i not in static_at:
+                args[i] = next(rest)
+        kwargs = dict(kwargs)
+        for where, static in self.statics:
+            if isinstance(where, int):
+                args[where] = static.value
+            else:
+                kwargs[where] = static.value
+        return args, kwargs
+
+
+def _split_static(
+    options: JitOptions, name: str, args: tuple, kwargs: dict
+) -> tuple[tuple, dict, tuple]:
+    positions = normalize(options.static_argnums, len(args))
+    statics = [(i, Static(x, str(i), name)) for i, x in enumerate(args) if i in positions]
+    dynamic = tuple(x for i, x in enumerate(args) if i not in positions)
+    names = options.static_argnames
+    for key in sorted(k for k in kwargs if k in names):
+        statics.append((key, Static(kwargs[key], key, name)))
+    return dynamic, {k: v for k, v in kwargs.items() if k not in names}, tuple(statics)
+
+
+def record(
+    fun: Callable[..., Any],
+    call: Call,
+    table: dict[Key, Program],
+    info: CallInfo,
+    leaves_of: Callable[[Any, CallInfo], tuple[list[Any], Any]] | None = None,
+) -> Program:
+    """Return the program of a call, recorded now or before."""
+    avals = tuple(_types_of(call, info))
+    key = (call.in_tree, avals, call.statics, trace_context())
+    found = table.get(key)
+    if found is not None:
+        return found
+    box: list[Any] = []
+    flatten = leaves_of or flatten_output
+
+    def flat(*leaves: Any) -> list[Any]:
+        args, kwargs = call.rebuild(leaves)
+        outs, out_tree = flatten(fun(*args, **kwargs), info)
+        box.append(out_tree)
+        return outs
+
+    closed = trace_to_jaxpr(flat, avals, info)
+    lifted, consts = hoist_consts(closed)
+    program = Program(lifted, consts, box[0], info)
+    if any(isinstance(c, Tracer) for c in consts):
+        return program  # belongs to the enclosing trace; must not outlive it
+    return table.setdefault(key, program)
+
+
+def _types_of(call: Call, info: CallInfo) -> list[Any]:
+    try:
+        return [typeof(x) for x in call.leaves]
+    except TypeError:
+        for i, x in enumerate(call.leaves):
+            if not is_value(x):
+                raise TypeError(
+                    f"{info.traced_for}: argument {info.arg_names[i]} of {info.name} is {x!r} of "
+                    f"type {type(x).__name__}; expected an array, a NumPy array or scalar, or a "
+                    "Python bool, int, float or complex. Mark it static with static_argnums or "
+                    "static_argnames, or convert it with jnp.asarray."
+                ) from None
+        raise
+
+
+def flatten_output(out: Any, info: CallInfo) -> tuple[list[Any], Any]:
+    """Flatten a traced function's result; all leaves must be values."""
+    leaves, out_tree = registry.flatten(out)
+    for i, x in enumerate(leaves):
+        if not is_value(x):
+            path = tree.leaf_paths(out)[i]
+            raise TypeError(
+                f"{info.traced_for}: result{path} of {info.place} is {x!r} of type "
+                f"{type(x).__name__}; expected arrays or scalars. Return arrays, and pass other "
+                "objects around the transformation."
+            )
+    return leaves, out_tree

@@ -1,0 +1,133 @@
+"""From a closed program to a module with a ``main`` function, ready for the compiler."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tans_core import ClosedJaxpr, ShapedArray, dce_jaxpr
+from tans_core._jaxlib import NamedSharding
+from tans_xla import hlo, sdy_attributes
+from tans_xla._jaxlib import func, ir
+from tans_xla.lowering import ModuleBuilder, lower_eqns, ordered_effects
+from tans_xla.mlir_context import use_context
+from tans_xla.runtime_tokens import DUMMY
+
+
+class LoweredModule(NamedTuple):
+    """A module and what its executable needs.
+
+    Attributes:
+      module: the MLIR module.
+      name: its name.
+      kept: which arguments the program takes.
+      effects: its ordered effects; ``main`` takes and returns one leading token array for each.
+      has_unordered_effects: whether something else happens when it runs.
+      host_callbacks: Python callables by index.
+      keep_alive: objects the executable must hold.
+    """
+
+    module: Any
+    name: str
+    kept: tuple[bool, ...]
+    effects: tuple[Any, ...]
+    has_unordered_effects: bool
+    host_callbacks: list[Any]
+    keep_alive: list[Any]
+
+
+def lower_module(
+    closed: ClosedJaxpr,
+    name: str,
+    platforms: Sequence[str],
+    *,
+    donated: Sequence[bool],
+    in_shardings: Sequence[Any],
+    out_shardings: Sequence[Any],
+    num_devices: int = 1,
+    keep_unused: bool = False,
+) -> LoweredModule:
+    """Lower a closed program (without tracer constants) to a module."""
+    live, kept = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=keep_unused)
+    donated = [d for d, k in zip(donated, kept, strict=True) if k]
+    in_shardings = [s for s, k in zip(in_shardings, kept, strict=True) if k]
+    effects = tuple(ordered_effects(live))
+    with use_context() as mlir:
+        builder = ModuleBuilder(f"jit_{_symbol(name)}", platforms, mlir)
+        if num_devices > 1:
+            attributes = builder.module.operation.attributes
+            attributes["mhlo.num_partitions"] = hlo.i32(num_devices)
+            attributes["mhlo.num_replicas"] = hlo.i32(1)
+        _build_main(builder, live, effects, donated, in_shardings, out_shardings)
+    unordered = any(not getattr(e, "is_ordered", False) for e in live.effects)
+    return LoweredModule(
+        builder.module,
+        name,
+        tuple(kept),
+        effects,
+        unordered,
+        builder.host_callbacks,
+        builder.keep_alive,
+    )
+
+
+def _symbol(name: str) -> str:
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+
+
+def _build_main(
+    builder: ModuleBuilder,
+    live: ClosedJaxpr,
+    effects: Sequence[Any],
+    donated: Sequence[bool],
+    in_shardings: Sequence[Any],
+    out_shardings: Sequence[Any],
+) -> None:
+    n = len(effects)
+    dummies = [hlo.ir_type(DUMMY)] * n
+    in_types = dummies + [hlo.ir_type(a) for a in live.in_avals]
+    out_types = dummies + [hlo.ir_type(a) for a in live.out_avals]
+    main = func.FuncOp("main", (in_types, out_types), visibility="public", ip=builder.body)
+    arg_attrs = _donations(live, donated, n)
+    _add_shardings(arg_attrs, in_shardings, live.in_avals)
+    result_attrs: list[dict[str, Any]] = [{} for _ in live.out_avals]
+    _add_shardings(result_attrs, out_shardings, live.out_avals)
+    main.arg_attrs = _attr_array([{}] * n + arg_attrs)
+    main.attributes["res_attrs"] = _attr_array([{}] * n + result_attrs)
+    with ir.InsertionPoint(main.add_entry_block()):
+        token = ir.Type.parse("!stablehlo.token")
+        tokens = {e: hlo.op1("stablehlo.create_token", token, ()) for e in effects}
+        outs = lower_eqns(builder, live, list(main.arguments)[n:], tokens)
+        func.return_([*(hlo.zeros(DUMMY) for _ in effects), *outs])
+
+
+def _attr_array(attrs: Sequence[dict[str, Any]]) -> Any:
+    return ir.ArrayAttr.get([ir.DictAttr.get(a) for a in attrs])
+
+
+def _add_shardings(
+    attrs: list[dict[str, Any]], shardings: Sequence[Any], avals: Sequence[Any]
+) -> None:
+    for attr, sharding, aval in zip(attrs, shardings, avals, strict=True):
+        if isinstance(sharding, NamedSharding) and sharding.mesh.size > 1:
+            ndim = hlo.physical_aval(aval).ndim
+            attr["sdy.sharding"] = sdy_attributes.tensor_sharding(sharding, ndim)
+        kind = getattr(sharding, "_memory_kind", None)
+        if kind is not None and kind not in ("device", "unpinned_host"):
+            attr["mhlo.memory_kind"] = hlo.string(kind)
+
+
+def _donations(live: ClosedJaxpr, donated: Sequence[bool], offset: int) -> list[dict[str, Any]]:
+    """Pair each donated argument with an unpaired result of its type; others are left to XLA."""
+    free: dict[ShapedArray, list[int]] = {}
+    for i, aval in enumerate(live.out_avals):
+        free.setdefault(aval.strong(), []).append(i)
+    attrs: list[dict[str, Any]] = []
+    for aval, give in zip(live.in_avals, donated, strict=True):
+        attr: dict[str, Any] = {}
+        if give:
+            slots = free.get(aval.strong())
+            if slots:
+                attr["tf.aliasing_output"] = hlo.i32(slots.pop(0) + offset)
+            else:
+                attr["jax.buffer_donor"] = hlo.boolean(True)
+        attrs.append(attr)
+    return attrs

@@ -1,0 +1,102 @@
+"""Where a program runs: one device or a mesh, decided by its arguments and requested shardings."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tans_core._jaxlib import ArrayImpl, NamedSharding
+from tans_core.sharding import named_sharding, single_device_sharding
+from tans_xla import backend
+
+
+class Placement(NamedTuple):
+    """Where a program runs.
+
+    Attributes:
+      devices: its devices in order.
+      in_shardings: one per argument.
+      committed: whether results stay on these devices when they meet others.
+    """
+
+    devices: tuple[Any, ...]
+    in_shardings: tuple[Any, ...]
+    committed: bool
+
+    @property
+    def mesh(self) -> Any:
+        """The concrete mesh that the shardings refer to, or None."""
+        for sharding in self.in_shardings:
+            if isinstance(sharding, NamedSharding) and len(self.devices) > 1:
+                return sharding.mesh
+        return None
+
+
+def devices_of(sharding: Any) -> tuple[Any, ...]:
+    """Return the devices of a sharding in order."""
+    return tuple(sharding._internal_device_list)
+
+
+def resolve(
+    args: Sequence[Any],
+    requested: Sequence[Any],
+    requested_out: Sequence[Any],
+    device: Any,
+    arg_name: Callable[[int], str],
+    function: str,
+) -> Placement:
+    """Decide where a program runs.
+
+    Args:
+      args: concrete arguments.
+      requested: sharding asked for per argument, or None.
+      requested_out: sharding asked for per result, or None.
+      device: device asked for, or None.
+      arg_name: gives the printed name of an argument.
+      function: the function's name, for messages.
+
+    Raises:
+      ValueError: committed arguments or requested shardings are on different devices.
+    """
+    found: list[tuple[str, Any]] = []
+    for i, (x, sharding) in enumerate(zip(args, requested, strict=True)):
+        if sharding is not None:
+            found.append((arg_name(i), sharding))
+        elif isinstance(x, ArrayImpl) and x._committed:
+            found.append((arg_name(i), x._sharding))
+    found += [(f"out_shardings[{i}]", s) for i, s in enumerate(requested_out) if s is not None]
+    if device is not None:
+        found.append(("device", single_device_sharding(device)))
+    if not found:
+        devices: tuple[Any, ...] = (backend.default_device(),)
+    else:
+        devices = devices_of(found[0][1])
+        if any(devices_of(s) != devices for _, s in found[1:]):
+            raise ValueError(_conflict(function, found))
+    default = _default_sharding(devices, [s for _, s in found])
+    chosen = tuple(
+        s if s is not None else _own(x, devices) or default
+        for x, s in zip(args, requested, strict=True)
+    )
+    return Placement(devices, chosen, bool(found))
+
+
+def _own(x: Any, devices: tuple[Any, ...]) -> Any:
+    if isinstance(x, ArrayImpl) and x._committed and devices_of(x._sharding) == devices:
+        return x._sharding
+    return None
+
+
+def _default_sharding(devices: tuple[Any, ...], found: list[Any]) -> Any:
+    if len(devices) == 1:
+        return single_device_sharding(devices[0])
+    for sharding in found:
+        if isinstance(sharding, NamedSharding):
+            return named_sharding(sharding.mesh, type(sharding.spec)())
+    return found[0]
+
+
+def _conflict(function: str, found: list[tuple[str, Any]]) -> str:
+    lines = "\n".join(f"  {name}: {[str(d) for d in devices_of(s)]}" for name, s in found)
+    return (
+        f"{function}: given values on different devices:\n{lines}\nexpected one set of devices in "
+        "one order. Move them with device_put(x, device_or_sharding), or make them uncommitted."
+    )

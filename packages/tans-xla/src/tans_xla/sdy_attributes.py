@@ -1,0 +1,33 @@
+"""Shardy attributes of shardings."""
+
+from typing import Any
+
+from tans_core.partition_spec import UNCONSTRAINED, partition_axes
+from tans_xla._jaxlib import sdy
+
+
+def mesh_attribute(mesh: Any) -> Any:
+    """Return the mesh as an inline attribute."""
+    axes = [
+        sdy.MeshAxisAttr.get(str(name), size)
+        for name, size in zip(mesh.axis_names, mesh.axis_sizes, strict=True)
+    ]
+    return sdy.MeshAttr.get(axes)
+
+
+def tensor_sharding(sharding: Any, ndim: int) -> Any:
+    """Return the attribute for a `NamedSharding` of a value with `ndim` dimensions."""
+    spec = sharding.spec
+    partitions = tuple(spec) + (None,) * (ndim - len(spec))
+    dims = [_dimension(partition) for partition in partitions]
+    unreduced = [sdy.AxisRefAttr.get(str(a)) for a in sorted(spec.unreduced)]
+    return sdy.TensorShardingAttr.get(
+        mesh_attribute(sharding.mesh), dims, replicated_axes=[], unreduced_axes=unreduced
+    )
+
+
+def _dimension(partition: Any) -> Any:
+    if partition is UNCONSTRAINED:
+        return sdy.DimensionShardingAttr.get([], False)
+    axes = [] if partition is None else partition_axes(partition)
+    return sdy.DimensionShardingAttr.get([sdy.AxisRefAttr.get(str(a)) for a in axes], True)

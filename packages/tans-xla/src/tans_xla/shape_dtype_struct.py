@@ -1,0 +1,97 @@
+"""`ShapeDtypeStruct`: the type of an array as an argument or result."""
+
+from collections.abc import Sequence
+from typing import Any, override
+
+from tans_core import ShapedArray, dtypes, register_value_type
+
+
+class ShapeDtypeStruct:
+    """Shape, dtype and sharding of an array that need not exist.
+
+    Args:
+      shape: size of each dimension.
+      dtype: dtype of the elements.
+      sharding: its sharding, or None.
+      weak_type: whether the dtype yields to that of another operand.
+
+    Example:
+      >>> ShapeDtypeStruct((2, 3), "float32")
+      ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+    ) -> None:
+        if dtype is None:
+            raise ValueError(
+                "ShapeDtypeStruct: given dtype=None, expected a dtype such as jnp.float32."
+            )
+        self.shape = tuple(shape)
+        self.dtype = dtypes.native(dtype)
+        self.sharding = sharding
+        self.weak_type = bool(weak_type)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.aval.size
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The abstract value, with the dtype that x64 mode allows."""
+        return ShapedArray(self.shape, dtypes.canonicalize(self.dtype), self.weak_type)
+
+    def update(self, **fields: Any) -> "ShapeDtypeStruct":
+        """Return a copy with some fields replaced."""
+        return ShapeDtypeStruct(
+            fields.get("shape", self.shape),
+            fields.get("dtype", self.dtype),
+            sharding=fields.get("sharding", self.sharding),
+            weak_type=fields.get("weak_type", self.weak_type),
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a ShapeDtypeStruct without dimensions")
+        return self.shape[0]
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.shape, self.dtype, self.sharding, self.weak_type)
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @override
+    def __repr__(self) -> str:
+        name = self.dtype.name
+        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{sharding}{weak})"
+
+
+register_value_type(ShapeDtypeStruct, lambda s: s.aval)
+
+
+def struct_of(aval: Any, sharding: Any = None) -> ShapeDtypeStruct:
+    """Return the struct of an abstract value."""
+    return ShapeDtypeStruct(
+        aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type
+    )

@@ -1,0 +1,257 @@
+"""The stages between a function and its executable: `Traced`, `Lowered`, `Compiled`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tans_core import ClosedJaxpr, Jaxpr, same_but_weak, typeof
+from tans_core.tree import registry
+from tans_xla import compile as compiling
+from tans_xla import placement as placements
+from tans_xla.executable import Executable, load, lower
+from tans_xla.jit.shardings import flat_shardings
+from tans_xla.shape_dtype_struct import ShapeDtypeStruct, struct_of
+
+if TYPE_CHECKING:
+    from tans_xla.module import LoweredModule
+    from tans_xla.jit.dispatch import Jitted
+    from tans_xla.jit.tracing import Call, Program
+
+
+class Traced:
+    """A recorded call.
+
+    Attributes:
+      jaxpr: the program; captured constants are in ``jaxpr.consts``.
+      in_tree: structure of the dynamic arguments ``(args, kwargs)``.
+      out_tree: structure of the result.
+      fun_name: the function's name.
+    """
+
+    def __init__(self, jitted: "Jitted", call: "Call", program: "Program") -> None:
+        self._jitted = jitted
+        self._call = call
+        self._program = program
+        self.in_tree = call.in_tree
+        self.out_tree = program.out_tree
+        self.fun_name = jitted.name
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        """The program with its constants."""
+        return close(self._program)
+
+    @property
+    def in_avals(self) -> tuple[Any, ...]:
+        """Types of the dynamic leaves."""
+        return self._program.closed.in_avals[len(self._program.consts) :]
+
+    @property
+    def out_info(self) -> Any:
+        """Types of the result, as a tree of `ShapeDtypeStruct`."""
+        return self.out_tree.unflatten([struct_of(a) for a in self._program.closed.out_avals])
+
+    @property
+    def args_info(self) -> Any:
+        """Types of the arguments, as ``(args, kwargs)`` of `ShapeDtypeStruct`."""
+        return self.in_tree.unflatten([struct_of(a) for a in self.in_avals])
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Flat indices of donated arguments."""
+        return tuple(i for i, d in enumerate(self._jitted.donated(self._call)) if d)
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> "Lowered":
+        """Lower the program to StableHLO.
+
+        Args:
+          lowering_platforms: platform names to lower for instead of the devices' platform.
+        """
+        program, jitted = self._program, self._jitted
+        n_consts = len(program.consts)
+        ins, outs = flat_shardings(jitted.options, self.in_tree, self.out_tree, self.fun_name)
+        # A ShapeDtypeStruct with a sharding stands for an array that is committed to it.
+        ins = tuple(
+            s if s is not None else _struct_sharding(x)
+            for s, x in zip(ins, self._call.leaves, strict=True)
+        )
+        placement = placements.resolve(
+            [*program.consts, *self._call.leaves],
+            (None,) * n_consts + ins,
+            outs,
+            jitted.device(),
+            lambda i: str(i - n_consts),
+            self.fun_name,
+        )
+        donated = (False,) * n_consts + jitted.donated(self._call)
+        lowered = lower(
+            program.closed,
+            self.fun_name,
+            tuple(lowering_platforms or (placement.devices[0].platform,)),
+            donated=donated,
+            in_shardings=placement.in_shardings,
+            out_shardings=outs,
+            num_devices=len(placement.devices),
+            keep_unused=jitted.options.keep_unused,
+        )
+        return Lowered(self, lowered, placement, outs)
+
+
+def close(program: "Program") -> ClosedJaxpr:
+    """Return the program as a closed jaxpr whose constants are constants again."""
+    jaxpr, n = program.closed.jaxpr, len(program.consts)
+    if not n:
+        return program.closed
+    opened = Jaxpr(
+        jaxpr.invars[:n], jaxpr.invars[n:], jaxpr.outvars, jaxpr.eqns, jaxpr.effects,
+        jaxpr.debug_info,
+    )  # fmt: skip
+    return ClosedJaxpr(opened, program.consts)
+
+
+def _struct_sharding(x: Any) -> Any:
+    return x.sharding if isinstance(x, ShapeDtypeStruct) else None
+
+
+class Lowered:
+    """A lowered module."""
+
+    def __init__(
+        self, traced: Traced, lowered: "LoweredModule", placement: Any, out_shardings: Any
+    ) -> None:
+        self._traced = traced
+        self._lowered = lowered
+        self._placement = placement
+        self._out_shardings = out_shardings
+        self.in_tree = traced.in_tree
+        self.out_tree = traced.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """Types of the result, as a tree of `ShapeDtypeStruct`."""
+        return self._traced.out_info
+
+    @property
+    def args_info(self) -> Any:
+        """Types of the arguments."""
+        return self._traced.args_info
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """Return the module as text.
+
+        Args:
+          dialect: ``stablehlo`` (the default) or ``hlo`` (before optimisation).
+          debug_info: whether to print locations.
+        """
+        if dialect in (None, "stablehlo"):
+            operation = self._lowered.module.operation
+            return operation.get_asm(enable_debug_info=debug_info)
+        if dialect == "hlo":
+            from tans_xla._jaxlib import hlo_text_of
+
+            return hlo_text_of(self._lowered.module)
+        raise ValueError(
+            f"as_text: given dialect={dialect!r}, expected 'stablehlo' or 'hlo'. Leave it out for "
+            "StableHLO."
+        )
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """Return the MLIR module (dialect ``stablehlo``)."""
+        if dialect in (None, "stablehlo"):
+            return self._lowered.module
+        raise ValueError(f"compiler_ir: given dialect={dialect!r}, expected 'stablehlo' or None.")
+
+    def cost_analysis(self) -> Any:
+        """Return the compiler's estimate of the program's cost before optimisation."""
+        return self.compile().cost_analysis()
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
+        """Compile the module; `compiler_options` are added to those of `jit`."""
+        program = self._traced._program
+        options = dict(self._traced._jitted.options.compiler_options)
+        options.update(compiling.option_items(compiler_options))
+        executable = load(
+            program.closed,
+            self._lowered,
+            self._placement,
+            self._out_shardings,
+            tuple(sorted(options.items())),
+        )
+        return Compiled(self._traced, executable)
+
+
+class Compiled:
+    """An executable for one set of argument types; calling it checks the arguments."""
+
+    def __init__(self, traced: Traced, executable: Executable) -> None:
+        self._traced = traced
+        self._executable = executable
+        self._consts = traced._program.consts
+        self._in_avals = traced.in_avals
+        self.in_tree = traced.in_tree
+        self.out_tree = traced.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """Types of the result, as a tree of `ShapeDtypeStruct`."""
+        return self._traced.out_info
+
+    @property
+    def args_info(self) -> Any:
+        """Types of the arguments."""
+        return self._traced.args_info
+
+    @property
+    def input_shardings(self) -> Any:
+        """Shardings of the arguments as ``(args, kwargs)``."""
+        shardings = self._executable.placement.in_shardings[len(self._consts) :]
+        return self.in_tree.unflatten(shardings)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Shardings of the result."""
+        return self.out_tree.unflatten(self._executable.out_shardings)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the executable.
+
+        Raises:
+          TypeError: the arguments' structure or types are not those it was compiled for.
+        """
+        leaves, in_tree = registry.flatten((args, kwargs))
+        if in_tree != self.in_tree:
+            raise TypeError(
+                f"{self._traced.fun_name}: given arguments with the structure {in_tree}, but it "
+                f"was compiled for {self.in_tree}. Pass the same structure, or lower again."
+            )
+        avals = self._in_avals
+        for i, x in enumerate(leaves):
+            if typeof(x) is not avals[i]:
+                self._check_type(i, x)
+        outs = self._executable.call([*self._consts, *leaves])
+        return self.out_tree.unflatten(outs)
+
+    def _check_type(self, i: int, x: Any) -> None:
+        given, expected = typeof(x), self._in_avals[i]
+        if same_but_weak(given, expected):
+            return
+        name = self._traced._program.info.arg_names[i]
+        raise TypeError(
+            f"{self._traced.fun_name}: argument {name} has type {given.str_short()}, but the "
+            f"program was compiled for {expected.str_short()}. Convert it, or lower again."
+        )
+
+    def as_text(self) -> str:
+        """Return the optimised HLO."""
+        return "\n\n".join(m.to_string() for m in self._executable.loaded.hlo_modules())
+
+    def cost_analysis(self) -> Any:
+        """Return the compiler's cost estimate: flops, bytes accessed, ... by name."""
+        return self._executable.loaded.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Return the sizes in bytes of arguments, results and temporaries."""
+        return self._executable.loaded.get_compiled_memory_stats()
+
+    def runtime_executable(self) -> Any:
+        """Return the PJRT executable."""
+        return self._executable.loaded
