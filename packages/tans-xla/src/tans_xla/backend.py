@@ -1,16 +1,15 @@
 """Clients and their devices: which backends exist, when they start, and how one is dropped.
 
 No client is made at import; the first question about devices makes them. Each drop raises the
-*generation*, and whoever keeps something that belongs to a client registers a hook for that moment.
+*generation*; what belongs to a client is kept in caches that are registered as such in core.
 """
 
 import dataclasses
 import logging
 import threading
-from collections.abc import Callable
 from typing import Any, Final
 
-from tans_core import config, sharding
+from tans_core import cache, config
 from tans_core.trace import eval_trace
 from tans_xla import plugins, startup
 from tans_xla._jaxlib import Client, Device, JaxRuntimeError, PjitFunctionCache, make_cpu_client
@@ -29,7 +28,6 @@ class _Backends:
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     generation: int = 0
     distributed: dict[str, Any] = dataclasses.field(default_factory=dict)
-    drop_hooks: list[Callable[[], None]] = dataclasses.field(default_factory=list)
 
 
 _lock: Final = threading.RLock()
@@ -177,12 +175,6 @@ def get_client(platform: str | Client | None = None) -> Client:
     )
 
 
-def on_drop(hook: Callable[[], None]) -> Callable[[], None]:
-    """Call `hook` whenever the backend is dropped; returns it, for use as a decorator."""
-    _backends.drop_hooks.append(hook)
-    return hook
-
-
 def drop_backend() -> None:
     """Forget all clients and everything that refers to one; the next use makes new ones.
 
@@ -190,10 +182,8 @@ def drop_backend() -> None:
     client alive and can't be mixed with new ones.
     """
     with _lock:
-        for hook in _backends.drop_hooks:
-            hook()
+        cache.drop_backend()
         eval_trace.clear()
-        sharding.clear_caches()
         PjitFunctionCache.clear_all()
         _backends.clients = None
         _backends.errors = {}

@@ -9,9 +9,15 @@ from tans_core import tree
 from tans_core.primitive import Primitive
 from tans_core.trace import Tracer
 from tans_xla import guards
-from tans_xla._jaxlib import ArrayImpl, batched_block_until_ready, batched_copy_to_host_async
+from tans_xla._jaxlib import (
+    ArrayCopySemantics,
+    ArrayImpl,
+    batched_block_until_ready,
+    batched_copy_to_host_async,
+)
 from tans_xla.host_value import check_readable, host_value
 from tans_xla.transfer.place import place
+from tans_xla.transfer.place import put_value as put_value
 from tans_xla.transfer.target import Destination, is_destination, make_target
 
 device_put_p = Primitive("device_put", family=__name__, multiple_results=True)
@@ -103,7 +109,11 @@ def _put_leaves(
 
 
 def _bind(x: Tracer, device: Any, donate: Any, alias: Any, source: Any) -> Any:
-    semantics = "donate" if donate else "copy" if alias is False else "reuse"
+    semantics = ArrayCopySemantics.REUSE_INPUT
+    if donate:
+        semantics = ArrayCopySemantics.DONATE_INPUT
+    elif alias is False:
+        semantics = ArrayCopySemantics.ALWAYS_COPY
     (result,) = device_put_p.bind(
         x, copy_semantics=(semantics,), devices=(device,), srcs=(source,)
     )

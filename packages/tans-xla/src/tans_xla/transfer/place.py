@@ -22,7 +22,7 @@ from tans_xla._jaxlib import (
     batched_device_put,
 )
 from tans_xla.host_value import check_not_deleted, host_value, printed_type
-from tans_xla.transfer.target import Target, default_target
+from tans_xla.transfer.target import Target, default_target, sharding_target
 
 _COPY_NOW: Final = HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 _SCALAR_DTYPES: Final = {
@@ -88,10 +88,34 @@ def put_numpy(
     aval = ShapedArray(value.shape, dtypes.canonicalize(value.dtype), weak_type)
     if target.is_single:
         return batched_device_put(
-            _sharded_type(aval, target.sharding),
+            sharded_type(aval, target.sharding),
             target.sharding, [value], target.devices, target.committed, False, _COPY_NOW,
         )  # fmt: skip
     return _put_pieces(value, aval, target)
+
+
+def put_value(value: Any, aval: ShapedArray, sharding: Any) -> ArrayImpl:
+    """Return a program's argument as an array of type `aval` with a sharding.
+
+    Args:
+      value: array, NumPy array or scalar, Python scalar, of a dtype that narrows to `aval`'s.
+      aval: the argument's type.
+      sharding: where the program wants it.
+    """
+    target = sharding_target(sharding)
+    if type(value) is ArrayImpl:
+        return _move(value, target, False)
+    if type(value) is not np.ndarray or value.dtype != aval.dtype or not value.dtype.isnative:
+        value = np.asarray(value)
+        if value.dtype == dtypes.float0:
+            value = np.zeros(value.shape, bool)
+        value = value.astype(aval.dtype)
+    if target.is_single:
+        return batched_device_put(
+            sharded_type(aval.update(sharding=None), sharding),
+            sharding, [value], target.devices, True, False, _COPY_NOW,
+        )  # fmt: skip
+    return _put_pieces(value, aval.update(sharding=None), target)
 
 
 def _put_pieces(value: np.ndarray, aval: ShapedArray, target: Target) -> ArrayImpl:
@@ -102,14 +126,17 @@ def _put_pieces(value: np.ndarray, aval: ShapedArray, target: Target) -> ArrayIm
             "addends are not defined. Put it replicated, then use reshard to make it unreduced."
         )
     indices = sharding.devices_indices_map(aval.shape)
+    # One private copy that all pieces may share. Asking the runtime to copy instead fails
+    # (bad_function_call) when two devices get the same part.
+    value = np.array(value, dtype=aval.dtype)
     pieces = [value[indices[device]] for device in target.devices]
     return batched_device_put(
-        _sharded_type(aval, sharding),
-        sharding, pieces, target.devices, target.committed, False, _COPY_NOW,
+        sharded_type(aval, sharding),
+        sharding, pieces, target.devices, target.committed, False, HostBufferSemantics.ZERO_COPY,
     )  # fmt: skip
 
 
-def _sharded_type(aval: ShapedArray, sharding: Any) -> ShapedArray:
+def sharded_type(aval: ShapedArray, sharding: Any) -> ShapedArray:
     """Return the type of an array with this sharding: Explicit axes are part of it."""
     if type(sharding) is not NamedSharding:
         return aval
@@ -145,7 +172,7 @@ def _move(array: ArrayImpl, target: Target | None, copy: bool) -> ArrayImpl:
             return _copy_in_place(array, committed=target.committed)
         if array._committed == target.committed or array._committed:
             return array
-    aval = _sharded_type(array.aval.update(sharding=None), new)
+    aval = sharded_type(array.aval.update(sharding=None), new)
     if target.is_single and len(old._internal_device_list) == 1:
         return batched_device_put(aval, new, [array], target.devices, target.committed, copy)
     if _same_pieces(old, new, array.ndim):

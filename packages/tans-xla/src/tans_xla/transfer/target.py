@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from tans_core import config
 from tans_core._jaxlib import Sharding
+from tans_core.cache import register_cache
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import named_sharding, single_device_sharding
@@ -42,9 +43,9 @@ def make_target(destination: Destination, name: str = "device_put") -> Target:
     if isinstance(destination, Device):
         return _single_target(destination, True)
     if isinstance(destination, PartitionSpec):
-        return _sharding_target(named_sharding(_context_mesh(destination, name), destination))
+        return sharding_target(named_sharding(_context_mesh(destination, name), destination))
     if isinstance(destination, Sharding):
-        return _sharding_target(destination)
+        return sharding_target(destination)
     raise ValueError(
         f"{name}: the destination {destination!r} is a {type(destination).__name__}, expected "
         "None, a device, a Sharding, a PartitionSpec under set_mesh, or a tree of these. "
@@ -64,7 +65,8 @@ def _single_target(device: Device, committed: bool) -> Target:
 
 
 @functools.lru_cache(maxsize=1024)
-def _sharding_target(sharding: Any) -> Target:
+def sharding_target(sharding: Any) -> Target:
+    """Return the target of a sharding; raises ValueError if it has no devices."""
     if getattr(getattr(sharding, "mesh", None), "_internal_device_list", 0) is None:
         raise ValueError(
             f"device_put: {sharding!r} has no devices, expected a sharding over a concrete Mesh. "
@@ -75,10 +77,8 @@ def _sharding_target(sharding: Any) -> Target:
     return Target(sharding, here, True, len(devices) == 1)
 
 
-@backend.on_drop
-def _clear() -> None:
-    _single_target.cache_clear()
-    _sharding_target.cache_clear()
+register_cache(_single_target.cache_clear, holds_backend=True)
+register_cache(sharding_target.cache_clear, holds_backend=True)
 
 
 def _context_mesh(spec: PartitionSpec, name: str) -> Mesh:
