@@ -21,26 +21,34 @@ _TELLING = re.compile(
     r"^(Obtaining|Collecting|Downloading|Building wheel|Building editable|Installing collected"
     r"|Successfully|Resolved|Prepared|Installed|Built|ERROR|error|  . )"
 )
+_NETWORK = (
+    "The package index could not be reached. Check the network, the proxy settings "
+    "(HTTPS_PROXY) and the index settings (pip config list), then run the command again; "
+    "what was already fetched is kept."
+)
+_WHEEL = (
+    "A dependency has no ready-made wheel for this system, and no compiler could build it. "
+    "jaxlib, which holds the XLA compiler, has wheels for Linux (x86-64, aarch64; glibc), "
+    "macOS (arm64) and Windows (x86-64) under Python 3.12 to 3.15. "
+    "Use one of these, and set TANS_PYTHON to choose the interpreter."
+)
+_DISK = "The disk is full. About 2 GB are needed for .venv and the download cache."
+# What the output says, and what to do; the first that fits counts. pip tells a missing
+# index and a missing wheel apart only by which package it stops at.
 _FAULTS = (
     (
         r"name resolution|NewConnectionError|Network is unreachable|Connection refused"
         r"|ConnectTimeout|Read timed out|ProxyError|dns error|error sending request|SSLError"
         r"|Could not connect|tunnel",
-        "The package index could not be reached. Check the network, the proxy settings "
-        "(HTTPS_PROXY) and the index settings (pip config list), then run the command again; "
-        "what was already fetched is kept.",
+        _NETWORK,
     ),
-    (
-        r"No space left on device",
-        "The disk is full. About 2 GB are needed for .venv and the download cache.",
-    ),
+    (r"No space left on device", _DISK),
+    (r"No matching distribution found for jaxlib", _WHEEL),
+    (r"\(from versions: none\)", _NETWORK),
     (
         r"No matching distribution|Failed building wheel|command '.*(gcc|cc|clang)'|Visual C\+\+"
         r"|metadata-generation-failed|no wheels with a matching|only has wheels for",
-        "A dependency has no ready-made wheel for this system, and no compiler could build it. "
-        "jaxlib, which holds the XLA compiler, has wheels for Linux (x86-64, aarch64; glibc), "
-        "macOS (arm64) and Windows (x86-64) under Python 3.12 to 3.15. "
-        "Use one of these, and set TANS_PYTHON to choose the interpreter.",
+        _WHEEL,
     ),
 )
 

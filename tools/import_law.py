@@ -88,12 +88,24 @@ def read_allowed(path: Path = ALLOWED_FILE) -> list[Allowed]:
     return [Allowed(**row) for row in tomllib.loads(path.read_text("utf-8")).get("late", [])]
 
 
+def hidden_folders(source: Path, root: Path) -> list[str]:
+    """Return one line per folder of modules that the layer contract does not see."""
+    folders = {file.parent for file in source.rglob("*.py")}
+    return [
+        f"{folder.relative_to(root).as_posix()}: has no __init__.py, so the layer contract does "
+        "not see its modules; add one with a docstring"
+        for folder in sorted(folders)
+        if not (folder / "__init__.py").exists()
+    ]
+
+
 def violations(root: Path, allowed: list[Allowed]) -> list[str]:
     """Check all packages; return one line per violation."""
     packages = workspace.load(root)
     roots = frozenset(p.import_name for p in packages.values())
     found = []
     for package in packages.values():
+        found += hidden_folders(package.source, root)
         for file in sorted(package.source.rglob("*.py")):
             relative = file.relative_to(root).as_posix()
             for item in imports(ast.parse(file.read_text(encoding="utf-8"))):

@@ -92,3 +92,11 @@ def test_every_package_is_in_the_layer_contract():
     for name in (p.import_name for p in workspace.load().values()):
         lines = [line.strip() for line in text.splitlines()]
         assert lines.count(name) == 4, f"{name} is missing from a contract in .importlinter"
+
+
+def test_a_folder_without_init_is_named(tmp_path):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "__init__.py").touch()
+    (tmp_path / "a" / "b" / "m.py").touch()
+    (fault,) = import_law.hidden_folders(tmp_path / "a", tmp_path)
+    assert fault.startswith("a/b: has no __init__.py")
