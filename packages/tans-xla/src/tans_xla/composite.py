@@ -52,4 +52,7 @@ def composite(
             return compiled(*args, **kwargs)
         return fun(*args, **kwargs)
 
+    # Operators test their operand first and then choose between the two in the same frame.
+    call.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess]
+    call.inline = fun  # pyright: ignore[reportFunctionMemberAccess]
     return call

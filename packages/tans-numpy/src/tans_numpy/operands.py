@@ -1,0 +1,234 @@
+"""What NumPy-level functions do with their operands: check, promote, broadcast.
+
+This is on the path of every call while a program is traced, so the common cases (tracers and Python
+scalars of a matching dtype) are decided without building anything.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import Array, ArrayImpl, JaxprTracer, dtypes, is_value, typeof
+from tans_core.config import numpy_rank_promotion
+from tans_core.promotion import join
+
+type Value = Any  # an array, a tracer, a NumPy array or scalar, or a Python scalar
+type ArrayLike = Any
+
+PYTHON_SCALARS: Final = frozenset((bool, int, float, complex))
+_FAST: Final = frozenset((ArrayImpl, JaxprTracer))
+
+
+def check_arraylike(name: str, *args: Value) -> None:
+    """Raise if an argument is not an array or scalar.
+
+    Raises:
+      TypeError: naming the function, the position and the remedy.
+    """
+    for i, x in enumerate(args):
+        kind = type(x)
+        if kind in _FAST or kind in PYTHON_SCALARS or is_value(x):
+            continue
+        raise TypeError(
+            f"{name}: argument {i} is {_shown(x)} of type {kind.__name__}; expected an array or a "
+            "scalar. Convert it first: jnp.asarray(x)."
+        )
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_value(x: Value) -> Value:
+    """Return `x`, or the array that it stands for (``__jax_array__``)."""
+    kind = type(x)
+    if kind in _FAST or kind in PYTHON_SCALARS or isinstance(x, Array | np.ndarray | np.generic):
+        return x
+    return x.__jax_array__() if hasattr(kind, "__jax_array__") else x
+
+
+def dtype_and_weak(x: Value) -> tuple[Any, bool]:
+    """Return the (dtype, weak flag) of a value."""
+    aval = typeof(x)
+    return aval.dtype, aval.weak_type
+
+
+def promote(name: str, *args: Value) -> list[Value]:
+    """Return operands of one dtype whose shapes broadcast (rank 0 or equal ranks).
+
+    Args:
+      name: the function, for messages.
+      args: arrays of any shapes that broadcast, and scalars.
+
+    Raises:
+      TypeError: an operand is not an array or scalar.
+      ValueError: the shapes do not broadcast.
+      TypePromotionError: the dtypes have no common type.
+    """
+    return promote_shapes(name, *promote_dtypes(name, *args))
+
+
+def promote_dtypes(name: str, *args: Value) -> list[Value]:
+    """Return the operands converted to their common dtype."""
+    kinds = _kinds(name, args)
+    dtype, weak = join(*kinds)
+    return [cast(x, k, dtype, weak) for x, k in zip(args, kinds, strict=True)]
+
+
+def promote_inexact(name: str, *args: Value) -> list[Value]:
+    """Return the operands in a common floating-point or complex dtype, shapes broadcast."""
+    return promote_shapes(name, *promote_dtypes_inexact(name, *args))
+
+
+def promote_dtypes_inexact(name: str, *args: Value) -> list[Value]:
+    """Return the operands converted to their common dtype, made inexact."""
+    kinds = _kinds(name, args)
+    dtype, weak = join(*kinds)
+    if not dtypes.is_inexact(dtype):
+        dtype = to_inexact(dtype)
+    return [cast(x, k, dtype, weak) for x, k in zip(args, kinds, strict=True)]
+
+
+def to_inexact(dtype: Any) -> Any:
+    """Return the dtype that floating-point functions have for operands of `dtype`."""
+    if dtypes.is_inexact(dtype):
+        return dtype
+    return dtypes.canonicalize(np.promote_types(dtypes.default_float(), np.float32))
+
+
+def _kinds(name: str, args: Sequence[Value]) -> list[tuple[Any, bool]]:
+    kinds = []
+    for x in args:
+        if type(x) in _FAST:
+            aval = x.aval
+        else:
+            if not is_value(x):
+                check_arraylike(name, *args)
+            aval = typeof(x)
+        kinds.append((aval.dtype, aval.weak_type))
+    return kinds
+
+
+def cast(x: Value, kind: tuple[Any, bool], dtype: Any, weak: bool) -> Value:
+    """Convert one operand of (dtype, weak) `kind`; Python scalars become typed scalars.
+
+    A weak operand that has the dtype already stays: the type rule of the operation decides
+    weakness from all operands.
+    """
+    cls = type(x)
+    if cls in PYTHON_SCALARS:
+        return x if weak and kind[0] is dtype else typed_scalar(x, dtype)
+    if kind[0] == dtype:
+        return as_value(x)
+    return lax.convert_element_type(as_value(x), dtype)
+
+
+def typed_scalar(x: complex, dtype: Any) -> Value:
+    """Return a Python scalar as a NumPy scalar of `dtype`; integers wrap around."""
+    try:
+        return dtype.type(x)
+    except OverflowError:
+        return np.asarray(x).astype(dtype)[()]
+    except TypeError:  # complex to real: the promotion never asks for it, except with float0
+        return np.asarray(x).astype(dtype)[()]
+
+
+def promote_shapes(name: str, *args: Value) -> list[Value]:
+    """Give all operands that are not scalars the same rank.
+
+    Leading dimensions of size 1 are added; the operations themselves repeat size-1 dimensions.
+    """
+    rank = 0
+    mixed = False
+    for x in args:
+        n = x.ndim if type(x) in _FAST else np.ndim(x) if not isinstance(x, Array) else x.ndim
+        if n and n != rank:
+            mixed = mixed or rank != 0
+            rank = max(rank, n)
+    if not mixed:
+        return list(args)
+    _check_rank_promotion(name, args)
+    out = []
+    for x in args:
+        n = np.ndim(x) if not isinstance(x, Array) else x.ndim
+        if 0 < n < rank:
+            shape = (1,) * (rank - n) + tuple(np.shape(x))
+            x = lax.broadcast_in_dim(x, shape, tuple(range(rank - n, rank)))
+        out.append(x)
+    return out
+
+
+def _check_rank_promotion(name: str, args: Sequence[Value]) -> None:
+    mode = numpy_rank_promotion.value
+    if mode == "allow":
+        return
+    shapes = [tuple(np.shape(x)) for x in args]
+    text = (
+        f"{name}: operands of different rank are broadcast: shapes {shapes}; "
+        "expected equal ranks because jax_numpy_rank_promotion is set. Add dimensions with "
+        "jnp.expand_dims or x[None], or set the flag to 'allow'."
+    )
+    if mode == "raise":
+        raise ValueError(text)
+    warnings.warn(text, stacklevel=4)
+
+
+def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that NumPy's rules give for operands of these shapes.
+
+    Raises:
+      ValueError: they do not broadcast; the text lists all shapes.
+    """
+    if len(shapes) == 1:
+        return tuple(shapes[0])
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return tuple(first)
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
+    out = []
+    for sizes in zip(*padded, strict=True):
+        different = {n for n in sizes if n != 1}
+        if len(different) > 1:
+            raise ValueError(
+                f"{name}: given the shapes {', '.join(map(str, shapes))}, which do not broadcast; "
+                "expected sizes that are equal or 1, counted from the last dimension. Reshape an "
+                "operand, or add dimensions with x[None]."
+            )
+        out.append(different.pop() if different else 1)
+    return tuple(out)
+
+
+def canonicalize_axis(axis: Any, ndim: int, name: str = "axis") -> int:
+    """Return a non-negative axis.
+
+    Raises:
+      ValueError: the axis is out of range.
+    """
+    index = axis.__index__()
+    if not -ndim <= index < ndim:
+        raise ValueError(
+            f"{name}: given axis {axis} for an array with {ndim} dimensions; expected "
+            f"{-ndim} to {ndim - 1}."
+        )
+    return index + ndim if index < 0 else index
+
+
+def canonicalize_axes(axis: Any, ndim: int, name: str = "axis") -> tuple[int, ...]:
+    """Return non-negative axes; None means all.
+
+    Raises:
+      ValueError: an axis is out of range or given twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, tuple | list):
+        return (canonicalize_axis(axis, ndim, name),)
+    axes = tuple(canonicalize_axis(a, ndim, name) for a in axis)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: given axes {axis}, expected each axis once. Drop the duplicates.")
+    return axes
