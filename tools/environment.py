@@ -129,7 +129,9 @@ def make_venv(root: str, uv: str | None) -> None:
     venv = os.path.join(root, ".venv")
     attempts = [[found.path, "-m", "venv", "--clear", venv]]
     if uv:
-        attempts.insert(0, [uv, "venv", "--quiet", "--clear", "--python", found.path, venv])
+        attempts.insert(
+            0, [uv, "venv", "--quiet", "--clear", "--seed", "--python", found.path, venv]
+        )
     failures = []
     for command in attempts:
         status, out = interpreters.run_text(command, timeout=300.0)
