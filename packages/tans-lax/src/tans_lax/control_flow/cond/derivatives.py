@@ -1,0 +1,201 @@
+"""Derivatives of cond: a cond over the branches' derivatives, with the same index."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tans_core.context import (
+    JVPContext,
+    LinearizeContext,
+    Mask,
+    SplitContext,
+    TransposeContext,
+    merge,
+    partition,
+)
+from tans_core.jaxpr import ClosedJaxpr
+from tans_core.primitive import Primitive
+from tans_core.rules import ContextRule
+from tans_core.types import AbstractValue
+from tans_core.values import typeof
+from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
+
+from tans_lax.control_flow.cond import active_lanes_p, cond_p
+from tans_lax.control_flow.cond.residuals import BranchParts, JoinedParts, join_parts
+from tans_lax.control_flow.memo import BodyMemo
+from tans_lax.control_flow.programs import extended
+from tans_lax.elementwise.selection import select_n
+from tans_lax.rows import instantiate_zeros, zeros_like_aval
+from tans_lax.shape import broadcast_in_dim
+
+type Value = Any
+type Jaxprs = tuple[ClosedJaxpr, ...]
+
+_MEMO: Final[BodyMemo[ClosedJaxpr]] = BodyMemo()
+
+
+def _union(masks: Sequence[Sequence[bool]]) -> Mask:
+    return tuple(any(column) for column in zip(*masks, strict=True))
+
+
+def _zero_tangents(branches: Jaxprs, nz: Mask) -> list[Zero]:
+    avals = branches[0].out_avals
+    return [zero_tangent(a) for a, z in zip(avals, nz, strict=True) if not z]
+
+
+def _cond_jvp(
+    ctx: JVPContext,
+    primals: Sequence[Value],
+    tangents: Sequence[Value],
+    *,
+    branches: Jaxprs,
+    **params: Any,
+) -> tuple[list[Value], list[Value]]:
+    nz = tuple(not is_zero(t) for t in tangents[1:])
+    nz_out = _union([ctx.jvp_jaxpr(b, nz)[1] for b in branches])
+    bodies = tuple(ctx.jvp_jaxpr(b, nz, nz_out)[0] for b in branches)
+    dots = [t for t in tangents[1:] if not is_zero(t)]
+    outs = cond_p.bind(*primals, *dots, branches=bodies, **params)
+    n = len(nz_out)
+    return outs[:n], merge(nz_out, _zero_tangents(branches, nz_out), outs[n:])
+
+
+def _cond_linearize(
+    ctx: LinearizeContext,
+    primals: Sequence[Value],
+    tangents: Sequence[Value],
+    *,
+    branches: Jaxprs,
+    **params: Any,
+) -> tuple[list[Value], list[Value]]:
+    index, *ins = primals
+    nz = tuple(not is_zero(t) for t in tangents[1:])
+    nz_out = _union([ctx.linearize_jaxpr(b, nz).nonzero_out for b in branches])
+    lins = [ctx.linearize_jaxpr(b, nz, nz_out) for b in branches]
+    parts = [BranchParts(lin.primal, lin.forwards, lin.linear) for lin in lins]
+    joined = join_parts(parts, len(nz_out))
+    outs, residuals = _run_first(joined, index, ins, params)
+    outs_dot: list[Value] = []
+    if any(nz_out):
+        dots = [t for t in tangents[1:] if not is_zero(t)]
+        outs_dot = cond_p.bind(index, *residuals, *dots, branches=joined.second, **params)
+    return outs, merge(nz_out, _zero_tangents(branches, nz_out), outs_dot)
+
+
+def _run_first(
+    joined: JoinedParts, index: Value, ins: Sequence[Value], params: dict[str, Any]
+) -> tuple[list[Value], list[Value]]:
+    """Bind the first of the two conds; return its results and the residuals."""
+    outs: list[Value] = []
+    first = joined.first
+    if first[0].out_avals or any(b.effects for b in first):
+        outs = cond_p.bind(index, *ins, branches=first, **params)
+    return outs[: joined.num_outs], joined.residuals(ins, outs)
+
+
+def _cond_partial_eval(
+    ctx: SplitContext, unknown: Mask, *args: Value, branches: Jaxprs, **params: Any
+) -> list[Value]:
+    if unknown[0]:
+        return ctx.record(cond_p, *args, branches=branches, **params)
+    index, *ins = args
+    mask = tuple(unknown[1:])
+    un_out = _union([ctx.split_jaxpr(b, mask).unknown_out for b in branches])
+    splits = [ctx.split_jaxpr(b, mask, un_out) for b in branches]
+    parts = [BranchParts(s.known, None, s.unknown) for s in splits]
+    joined = join_parts(parts, un_out.count(False))
+    known_ins, unknown_ins = partition(mask, ins)
+    known_outs, residuals = _run_first(joined, index, known_ins, params)
+    unknown_outs: list[Value] = []
+    if any(un_out) or any(b.effects for b in joined.second):
+        unknown_outs = ctx.record(
+            cond_p, index, *residuals, *unknown_ins, branches=joined.second, **params
+        )
+    return merge(un_out, known_outs, unknown_outs)
+
+
+def _cond_transpose(
+    ctx: TransposeContext,
+    cts: Sequence[Value],
+    index: Value,
+    *operands: Value,
+    branches: Jaxprs,
+    **params: Any,
+) -> list[Value]:
+    if is_linear_input(index):
+        raise NotImplementedError(
+            "cond: can't transpose, because the index of the branch depends on a linear input; "
+            "expected an index that does not. Transpose linear functions only."
+        )
+    linear = tuple(map(is_linear_input, operands))
+    nz_ct = tuple(not is_zero(ct) for ct in cts)
+    results = [ctx.transpose_jaxpr(b, linear, nz_ct) for b in branches]
+    nz_in = _union([nz for _, nz in results])
+    in_avals = branches[0].in_avals
+    linear_avals = [a.to_cotangent() for a, lin in zip(in_avals, linear, strict=True) if lin]
+    bodies = tuple(_with_zero_cts(body, nz, nz_in, linear_avals) for body, nz in results)
+    outs: list[Value] = []
+    if any(nz_in):
+        nonlinear = [x for x in operands if not is_linear_input(x)]
+        given = [ct for ct in cts if not is_zero(ct)]
+        outs = cond_p.bind(index, *nonlinear, *given, branches=bodies, **params)
+    zeros = [Zero(a) for a, nz in zip(linear_avals, nz_in, strict=True) if not nz]
+    of_linear = merge(nz_in, zeros, outs)
+    return [None, *merge(linear, [None] * linear.count(False), of_linear)]
+
+
+def _with_zero_cts(
+    body: ClosedJaxpr, own: Mask, wanted: Mask, avals: Sequence[AbstractValue]
+) -> ClosedJaxpr:
+    """Return a transposed branch with zeros for the cotangents that only other branches have."""
+    own = tuple(own)
+    if own == wanted:
+        return body
+
+    def epilogue(*cts: Value) -> list[Value]:
+        given = iter(cts)
+        masks = zip(own, wanted, avals, strict=True)
+        return [next(given) if has else zeros_like_aval(a) for has, want, a in masks if want]
+
+    return _MEMO.get(body, (own, wanted, tuple(avals)), lambda: extended(body, (), epilogue))
+
+
+def _active_lanes_jvp(
+    primals: Sequence[Value], tangents: Sequence[Value]
+) -> tuple[Value, Value]:
+    active, x = primals
+    out = active_lanes_p.bind(active, x)
+    tangent = tangents[1]
+    if is_zero(tangent):
+        return out, zero_tangent(typeof(out))
+    return out, _zero_elsewhere(active, tangent)
+
+
+def _active_lanes_transpose(ct: Value, active: Value, x: Value) -> list[Value]:
+    return [None, _zero_elsewhere(active, ct) if is_linear_input(x) else None]
+
+
+def _zero_elsewhere(active: Value, x: Value) -> Value:
+    shape = typeof(x).shape  # pyright: ignore[reportAttributeAccessIssue]
+    mask: Any = typeof(active)
+    if mask.shape != shape:
+        active = broadcast_in_dim(active, shape, tuple(range(mask.ndim)))
+    return select_n(active, instantiate_zeros(Zero(typeof(x))), x)
+
+
+JVP: Final[dict[Primitive, Any]] = {
+    cond_p: ContextRule(_cond_jvp),
+    active_lanes_p: _active_lanes_jvp,
+}
+
+LINEARIZE: Final[dict[Primitive, ContextRule[Any]]] = {
+    cond_p: ContextRule(_cond_linearize),
+}
+
+PARTIAL_EVAL: Final[dict[Primitive, ContextRule[Any]]] = {
+    cond_p: ContextRule(_cond_partial_eval),
+}
+
+TRANSPOSE: Final[dict[Primitive, Any]] = {
+    cond_p: ContextRule(_cond_transpose),
+    active_lanes_p: _active_lanes_transpose,
+}

@@ -1,0 +1,77 @@
+"""Batching of scan: a carry is mapped if it, or anything that flows into it, is."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tans_core.context import AxisData, BatchContext, Dims
+from tans_core.jaxpr import ClosedJaxpr
+from tans_core.primitive import Primitive
+from tans_core.rules import ContextRule
+
+from tans_lax.control_flow.scan import scan_p
+from tans_lax.rows import batch_to_front, move_axis
+
+type Value = Any
+
+
+def settle_dims(
+    ctx: BatchContext,
+    axis: AxisData,
+    body: ClosedJaxpr,
+    consts: Sequence[int | None],
+    carry: Sequence[int | None],
+    xs: Sequence[int | None],
+) -> tuple[ClosedJaxpr, Dims]:
+    """Batch a loop's body; mapped carries have their mapped dimension in front.
+
+    Returns:
+      The body, and the dimensions of its outputs.
+    """
+    num_carry = len(carry)
+    carry = [None if d is None else 0 for d in carry]
+    while True:
+        _, dims_out = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs))
+        grown = [0 if d is not None or o is not None else None
+                 for d, o in zip(carry, dims_out, strict=False)]  # fmt: skip
+        if grown == carry:
+            break
+        carry = grown
+    dims_out = (*carry, *dims_out[num_carry:])
+    batched, _ = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs), dims_out)
+    return batched, dims_out
+
+
+def _scan_batch(
+    ctx: BatchContext,
+    axis: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> tuple[list[Value], list[int | None]]:
+    first_x = num_consts + num_carry
+    # Dimension 0 of xs is the loop's: a mapped dimension there moves to 1, which is 0 in a step.
+    xs = [move_axis(x, 0, 1) if d == 0 else x
+          for x, d in zip(args[first_x:], dims[first_x:], strict=True)]  # fmt: skip
+    xs_dims = [None if d is None else max(d - 1, 0) for d in dims[first_x:]]
+    batched, dims_out = settle_dims(
+        ctx, axis, jaxpr, dims[:num_consts], dims[num_consts:first_x], xs_dims
+    )
+    init = [
+        x if out is None else batch_to_front(axis, x, d)
+        for x, d, out in zip(args[num_consts:first_x], dims[num_consts:], dims_out, strict=False)
+    ]
+    outs = scan_p.bind(
+        *args[:num_consts], *init, *xs,
+        jaxpr=batched, num_consts=num_consts, num_carry=num_carry, **params,
+    )  # fmt: skip
+    ys_dims = [None if d is None else d + 1 for d in dims_out[num_carry:]]
+    return outs, [*dims_out[:num_carry], *ys_dims]
+
+
+BATCHING: Final[dict[Primitive, ContextRule[Any]]] = {
+    scan_p: ContextRule(_scan_batch),
+}

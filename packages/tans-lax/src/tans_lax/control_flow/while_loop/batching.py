@@ -1,0 +1,114 @@
+"""Batching of while: all lanes run in step until the last one is done.
+
+When the condition is mapped, a lane whose condition is false keeps its carry.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tans_core.context import AxisData, BatchContext, Dims
+from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.primitive import Primitive
+from tans_core.rules import ContextRule
+from tans_core.staging import trace_to_jaxpr
+from tans_core.values import typeof
+
+from tans_lax.control_flow.memo import BodyMemo
+from tans_lax.control_flow.while_loop import while_p
+from tans_lax.elementwise.selection import select_n
+from tans_lax.reductions import reduce_or
+from tans_lax.rows import batch_to_front
+from tans_lax.shape import broadcast_in_dim
+
+type Value = Any
+
+_MEMO: Final[BodyMemo[tuple[ClosedJaxpr, ClosedJaxpr]]] = BodyMemo()
+
+
+def _while_batch(
+    ctx: BatchContext,
+    axis: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+) -> tuple[list[Value], list[int | None]]:
+    first = cond_nconsts + body_nconsts
+    cond_dims, body_dims = dims[:cond_nconsts], dims[cond_nconsts:first]
+    carry = tuple(None if d is None else 0 for d in dims[first:])
+    while True:
+        _, dims_out = ctx.batch_jaxpr(body_jaxpr, axis, (*body_dims, *carry))
+        grown = tuple(
+            0 if d is not None or o is not None else None
+            for d, o in zip(carry, dims_out, strict=True)
+        )
+        if grown == carry:
+            break
+        carry = grown
+    _, (predicate_dim,) = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry))
+    by_lane = predicate_dim is not None
+    if by_lane:
+        carry = tuple(0 for _ in carry)
+    predicate = (0,) if by_lane else (None,)
+    cond, _ = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry), predicate)
+    body, _ = ctx.batch_jaxpr(body_jaxpr, axis, (*body_dims, *carry), carry)
+    init = [
+        x if out is None else batch_to_front(axis, x, d)
+        for x, d, out in zip(args[first:], dims[first:], carry, strict=True)
+    ]
+    if by_lane:
+        cond, body = _MEMO.get(
+            body,
+            (cond, cond_nconsts, body_nconsts),
+            lambda: (_any_lane(cond), _masked(cond, body, cond_nconsts, body_nconsts)),
+        )
+        # The body decides again which lanes are running, so it needs the condition's constants.
+        consts = [*args[:cond_nconsts], *args[:first]]
+        body_nconsts = first
+    else:
+        consts = args[:first]
+    outs = while_p.bind(
+        *consts, *init,
+        cond_nconsts=cond_nconsts, cond_jaxpr=cond,
+        body_nconsts=body_nconsts, body_jaxpr=body,
+    )  # fmt: skip
+    return outs, list(carry)
+
+
+def _any_lane(cond: ClosedJaxpr) -> ClosedJaxpr:
+    def condition(*args: Value) -> list[Value]:
+        return [reduce_or(eval_closed(cond, *args)[0], (0,))]
+
+    return trace_to_jaxpr(condition, cond.in_avals)
+
+
+def _masked(
+    cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> ClosedJaxpr:
+    first = cond_nconsts + body_nconsts
+
+    def step(*args: Value) -> list[Value]:
+        carry = args[first:]
+        running = eval_closed(cond, *args[:cond_nconsts], *carry)[0]
+        new = eval_closed(body, *args[cond_nconsts:first], *carry)
+        return [_by_lane(running, old, x) for old, x in zip(carry, new, strict=True)]
+
+    avals = [*cond.in_avals[:cond_nconsts], *body.in_avals]
+    return trace_to_jaxpr(step, avals, body.jaxpr.debug_info)
+
+
+def _by_lane(running: Value, old: Value, new: Value) -> Value:
+    if old is new:
+        return old
+    shape = typeof(new).shape  # pyright: ignore[reportAttributeAccessIssue]
+    if len(shape) > 1:
+        running = broadcast_in_dim(running, shape, (0,))
+    return select_n(running, old, new)
+
+
+BATCHING: Final[dict[Primitive, ContextRule[Any]]] = {
+    while_p: ContextRule(_while_batch),
+}
