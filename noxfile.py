@@ -136,7 +136,7 @@ def release(session: nox.Session, name: str) -> None:
     faults = sessions.check_release(PACKAGES[name], ROOT)
     if faults:
         session.error("\n".join(faults))
-    minimums(session, name)
+    isolated(session, PACKAGES[name], lowest=True)
     session.chdir(ROOT)
     built = sessions.build_wheel(PACKAGES[name], ROOT / "dist", sdist=True)
     session.log(f"{built}; tag it {name}-v{PACKAGES[name].version}")
