@@ -1,0 +1,116 @@
+"""Lowering of callbacks: a custom call that refers to a Python callable by index."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from tans_core.primitive import Primitive
+from tans_xla import hlo
+from tans_xla._jaxlib import ir
+from tans_xla.callbacks import debug_callback_p, effects, io_callback_p, pure_callback_p
+from tans_xla.callbacks.host import HostCallback
+from tans_xla.lowering import ByPlatform
+
+_MAXIMAL: Final = "#sdy.sharding_per_value<[<mesh<[], device_ids=[{}]>, []>]>"
+
+
+def _emit(
+    ctx: Any,
+    target: str,
+    operands: Sequence[Any],
+    callback: Callable[..., Any],
+    *,
+    effect: Any = None,
+    has_side_effect: bool = True,
+    sharding: Any = None,
+    partitioned: bool = False,
+) -> list[Any]:
+    """Emit the custom call; with an ordered effect its token goes in front."""
+    ordered = effect is not None and effect.is_ordered
+    builder = ctx.builder
+    index = len(builder.host_callbacks)
+    builder.host_callbacks.append(HostCallback(callback, ctx.avals_out, ordered))
+    operands, results = list(operands), list(ctx.result_types)
+    if ordered:
+        operands.insert(0, ctx.tokens[effect])
+        results.insert(0, ctx.tokens[effect].type)
+    attributes = {
+        "call_target_name": hlo.string(target),
+        "api_version": hlo.i32(4),
+        "has_side_effect": hlo.boolean(has_side_effect),
+        "backend_config": hlo.attribute(f"{{index = {index} : ui64}}"),
+        **_layouts(operands, results),
+    }
+    spmd = "mhlo.num_partitions" in builder.module.operation.attributes
+    if spmd and not partitioned:
+        position = 0 if sharding is None else _position(sharding, ctx)
+        attributes["sdy.sharding"] = hlo.attribute(_MAXIMAL.format(position))
+    call = hlo.op("stablehlo.custom_call", results, operands, attributes)
+    outs = list(call.results)
+    if ordered:
+        ctx.tokens[effect] = outs.pop(0)
+    return outs
+
+
+def _layouts(operands: Sequence[Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Row-major layouts, which is what NumPy views of the buffers assume."""
+    return {
+        "operand_layouts": hlo.array([_row_major(x.type) for x in operands]),
+        "result_layouts": hlo.array([_row_major(t) for t in results]),
+    }
+
+
+def _row_major(kind: Any) -> Any:
+    rank = kind.rank if isinstance(kind, ir.RankedTensorType) else 0
+    order = f"[{', '.join(map(str, reversed(range(rank))))}]" if rank else ""
+    return hlo.attribute(f"dense<{order}> : tensor<{rank}xindex>")
+
+
+def _position(sharding: Any, ctx: Any) -> int:
+    return sharding._device.id
+
+
+def _pure_callback(target: str) -> Callable[..., Any]:
+    def rule(ctx: Any, *operands: Any, callback: Any, sharding: Any, **_: Any) -> list[Any]:
+        return _emit(ctx, target, operands, callback, has_side_effect=False, sharding=sharding)
+
+    return rule
+
+
+def _io_callback(target: str) -> Callable[..., Any]:
+    def rule(
+        ctx: Any, *operands: Any, callback: Any, sharding: Any, ordered: bool, **_: Any
+    ) -> list[Any]:
+        effect = effects.ordered_io_effect if ordered else effects.io_effect
+        return _emit(ctx, target, operands, callback, effect=effect, sharding=sharding)
+
+    return rule
+
+
+def _debug_callback(target: str, partitioned_target: str) -> Callable[..., Any]:
+    def rule(
+        ctx: Any, *operands: Any, callback: Any, ordered: bool, partitioned: bool
+    ) -> list[Any]:
+        effect = effects.ordered_debug_effect if ordered else effects.debug_effect
+        name = partitioned_target if partitioned else target
+        return _emit(ctx, name, operands, callback, effect=effect, partitioned=partitioned)
+
+    return rule
+
+
+_CPU: Final = "xla_ffi_python_cpu_callback"
+_GPU: Final = "xla_ffi_python_gpu_callback"
+_CPU_PARTITIONED: Final = "xla_ffi_partitioned_python_cpu_callback"
+_GPU_PARTITIONED: Final = "xla_ffi_partitioned_python_gpu_callback"
+
+
+def _by_platform(cpu: Callable[..., Any], gpu: Callable[..., Any]) -> ByPlatform:
+    return ByPlatform(cpu=cpu, cuda=gpu, rocm=gpu)
+
+
+LOWERING: Final[dict[Primitive, Any]] = {
+    pure_callback_p: _by_platform(_pure_callback(_CPU), _pure_callback(_GPU)),
+    io_callback_p: _by_platform(_io_callback(_CPU), _io_callback(_GPU)),
+    debug_callback_p: _by_platform(
+        _debug_callback(_CPU, _CPU_PARTITIONED), _debug_callback(_GPU, _GPU_PARTITIONED)
+    ),
+}
