@@ -7,7 +7,6 @@ import numpy as np
 
 from tans_core import ClosedJaxpr
 from tans_core._jaxlib import ArrayImpl
-from tans_core.sharding import single_device_sharding
 from tans_xla import hlo_shardings, runtime_tokens
 from tans_xla._jaxlib import array_result_handler
 from tans_xla.compile import OptionItems, compile_module
@@ -60,8 +59,8 @@ class Executable:
             array_result_handler(physical_aval(a), s, committed or len(placement.devices) > 1)
             for a, s in zip(out_avals, self.out_shardings, strict=True)
         ]
-        device = placement.devices[0]
-        token = array_result_handler(runtime_tokens.DUMMY, single_device_sharding(device), False)
+        token_sharding = runtime_tokens.sharding_over(placement.devices)
+        token = array_result_handler(runtime_tokens.DUMMY, token_sharding, False)
         self._handlers = [token] * len(lowered.effects) + self._handlers
 
     @property
@@ -97,13 +96,13 @@ class Executable:
 
     def _run_with_effects(self, arrays: list[Any]) -> list[Any]:
         effects = self.lowered.effects
-        device = self.placement.devices[0]
-        tokens = [runtime_tokens.take(e, device) for e in effects]
+        devices = self.placement.devices
+        tokens = [runtime_tokens.take(e, devices) for e in effects]
         results = self.loaded.execute_sharded([*tokens, *arrays], with_tokens=True)
         outs = results.consume_with_handlers(self._handlers)
-        runtime_tokens.add_pending(device, results.consume_token())
+        runtime_tokens.add_pending(devices[0], results.consume_token())
         for effect, token in zip(effects, outs, strict=False):
-            runtime_tokens.put(effect, device, token)
+            runtime_tokens.put(effect, token)
         return outs[len(effects) :]
 
     def fast_path(self, out_tree: Any, num_consts: int, args: Sequence[Any]) -> FastPath | None:

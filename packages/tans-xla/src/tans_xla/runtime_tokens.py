@@ -1,16 +1,20 @@
 """Tokens between programs: what orders effects across calls, and what a barrier waits for.
 
-An ordered effect threads one empty array per (effect, device list) through the programs that have
-it, so that a program starts after its predecessor. Unordered effects leave a token to wait on.
+An ordered effect threads one empty array per thread through the programs that have it, so that a
+program starts after its predecessor. Unordered effects leave a token to wait on.
 """
 
 import threading
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from tans_core import ShapedArray
-from tans_core.sharding import single_device_sharding
+from tans_core.cache import register_cache
+from tans_core.mesh import Mesh
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import named_sharding, single_device_sharding
 from tans_xla._jaxlib import batched_device_put
 
 DUMMY: Final = ShapedArray((0,), np.dtype(bool))
@@ -25,19 +29,30 @@ class _Tokens(threading.local):
 _tokens: Final = _Tokens()
 
 
-def take(effect: Any, device: Any) -> Any:
-    """Return the array that the next program with `effect` on `device` must consume."""
-    found = _tokens.ordered.get((effect, device))
-    if found is None:
-        empty = np.zeros((0,), bool)
-        sharding = single_device_sharding(device)
-        found = batched_device_put(DUMMY, sharding, [empty], [device], enable_x64=False)
-    return found
+def sharding_over(devices: Sequence[Any]) -> Any:
+    """Return the sharding of the token array of a program over `devices`."""
+    if len(devices) == 1:
+        return single_device_sharding(devices[0])
+    return named_sharding(Mesh(list(devices), "devices"), PartitionSpec())
 
 
-def put(effect: Any, device: Any, token: Any) -> None:
+def take(effect: Any, devices: Sequence[Any]) -> Any:
+    """Return the array that the next program with `effect` over `devices` must consume."""
+    sharding = sharding_over(devices)
+    found = _tokens.ordered.get(effect)
+    if found is not None and found._sharding == sharding and not found.is_deleted():
+        return found
+    if found is not None:
+        # The predecessor ran elsewhere: only waiting orders the two.
+        found.block_until_ready()
+    here = list(sharding._internal_device_list.addressable_device_list)
+    empty = [np.zeros((0,), bool)] * len(here)
+    return batched_device_put(DUMMY, sharding, empty, here, enable_x64=False)
+
+
+def put(effect: Any, token: Any) -> None:
     """Store what the program that was just started returned for `effect`."""
-    _tokens.ordered[effect, device] = token
+    _tokens.ordered[effect] = token
 
 
 def add_pending(device: Any, token: Any) -> None:
@@ -54,6 +69,9 @@ def block_until_ready() -> None:
 
 
 def clear() -> None:
-    """Forget all tokens (when the backend is dropped)."""
+    """Forget this thread's tokens (when the backend is dropped)."""
     _tokens.ordered.clear()
     _tokens.pending.clear()
+
+
+register_cache(clear, holds_backend=True)

@@ -5,12 +5,13 @@ from typing import Any, Final
 
 from tans_core.primitive import Primitive
 from tans_xla import hlo
-from tans_xla._jaxlib import ir
+from tans_xla._jaxlib import ir, sdy
 from tans_xla.callbacks import debug_callback_p, effects, io_callback_p, pure_callback_p
 from tans_xla.callbacks.host import HostCallback
 from tans_xla.lowering import ByPlatform
 
-_MAXIMAL: Final = "#sdy.sharding_per_value<[<mesh<[], device_ids=[{}]>, []>]>"
+_MAXIMAL: Final = "#sdy.sharding_per_value<[{}]>"
+_MAXIMAL_VALUE: Final = "<mesh<[], device_ids=[{}]>, []>"
 
 
 def _emit(
@@ -40,12 +41,18 @@ def _emit(
         "backend_config": hlo.attribute(f"{{index = {index} : ui64}}"),
         **_layouts(operands, results),
     }
-    spmd = "mhlo.num_partitions" in builder.module.operation.attributes
-    if spmd and not partitioned:
-        position = 0 if sharding is None else _position(sharding, ctx)
-        attributes["sdy.sharding"] = hlo.attribute(_MAXIMAL.format(position))
+    devices = 0 if partitioned else _num_partitions(builder)
+    if devices:
+        # Gathering first is cheap; from a sharded operand the partitioner would take a detour.
+        operands = [_replicate(x, devices) for x in operands]
+        value = _MAXIMAL_VALUE.format(0 if sharding is None else sharding._device.id)
+        text = _MAXIMAL.format(", ".join([value] * max(1, len(results))))
+        attributes["sdy.sharding"] = hlo.attribute(text)
     call = hlo.op("stablehlo.custom_call", results, operands, attributes)
     outs = list(call.results)
+    if devices:
+        # Otherwise a result would be whole on one device, and rubbish on the others.
+        outs = [_replicate(x, devices) for x in outs]
     if ordered:
         ctx.tokens[effect] = outs.pop(0)
     return outs
@@ -65,8 +72,21 @@ def _row_major(kind: Any) -> Any:
     return hlo.attribute(f"dense<{order}> : tensor<{rank}xindex>")
 
 
-def _position(sharding: Any, ctx: Any) -> int:
-    return sharding._device.id
+def _num_partitions(builder: Any) -> int:
+    """Return the number of devices of the program; 0 for a program on one device."""
+    attributes = builder.module.operation.attributes
+    if "mhlo.num_partitions" not in attributes:
+        return 0
+    return ir.IntegerAttr(attributes["mhlo.num_partitions"]).value
+
+
+def _replicate(x: Any, devices: int) -> Any:
+    """Ask for a value on all devices; tokens are left alone."""
+    if not isinstance(x.type, ir.RankedTensorType):
+        return x
+    dims = ", ".join(["{}"] * x.type.rank)
+    text = f'#sdy.sharding<mesh<["devices"={devices}]>, [{dims}]>'
+    return sdy.sharding_constraint(x, hlo.attribute(text))
 
 
 def _pure_callback(target: str) -> Callable[..., Any]:
