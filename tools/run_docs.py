@@ -1,7 +1,8 @@
 """Runs the Python code blocks of Markdown pages: ``python tools/run_docs.py PAGE ...``.
 
 Blocks marked ``python`` run as they stand, those marked ``pycon`` as doctests; all blocks of a
-page share one namespace, as a reader would type them. As a pytest plugin (``-p run_docs``) it makes
+page share one namespace, as a reader would type them. A block marked ``python file=a/b.py`` is
+not run but written to that file, from where later blocks import it. As a pytest plugin (``-p run_docs``) it makes
 one test of each page, in a process of its own, so that a page may change the configuration.
 """
 
@@ -20,7 +21,7 @@ from typing import Any
 
 import pytest
 
-_FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w+-]*)")
+_FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w+-]*)(?: file=(?P<file>\S+))?")
 # Names that docstring examples may use without importing them.
 EXAMPLE_NAMES = {"tans": "tans", "jnp": "tans.numpy", "lax": "tans.lax", "np": "numpy"}
 
@@ -28,6 +29,8 @@ EXAMPLE_NAMES = {"tans": "tans", "jnp": "tans.numpy", "lax": "tans.lax", "np": "
 @dataclass(frozen=True, slots=True)
 class Block:
     """One fenced code block; ``line`` is the first line of its code in the page."""
+
+    file: str | None
 
     language: str
     line: int
@@ -52,7 +55,7 @@ def blocks(text: str) -> Iterator[Block]:
             code.append(inner[indent:])
         else:
             raise ValueError(f"the code block at line {number} is not closed; end it with ```")
-        yield Block(opening["language"], number + 1, "\n".join(code) + "\n")
+        yield Block(opening["file"], opening["language"], number + 1, "\n".join(code) + "\n")
 
 
 def run_block(block: Block, page: str, names: dict[str, Any]) -> None:
@@ -61,6 +64,11 @@ def run_block(block: Block, page: str, names: dict[str, Any]) -> None:
     Raises:
       AssertionError: an example printed something else than the page says.
     """
+    if block.file:
+        path = Path(block.file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.code, encoding="utf-8")
+        return
     if block.language == "python":
         code = compile("\n" * (block.line - 1) + block.code, page, "exec")
         exec(code, names)
@@ -82,11 +90,13 @@ def run_page(path: Path) -> int:
         warnings.simplefilter("error")
         page = str(path.resolve())
         text = path.read_text(encoding="utf-8")
-        with contextlib.chdir(folder):  # a page may write files
+        with contextlib.chdir(folder):  # a page may write files and import them
+            sys.path.insert(0, folder)
             for block in blocks(text):
                 if block.language in ("python", "pycon"):
                     run_block(block, page, names)
                     count += 1
+            sys.path.remove(folder)
     return count
 
 

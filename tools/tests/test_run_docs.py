@@ -39,6 +39,14 @@ def test_blocks_share_one_namespace(tmp_path):
     assert run_docs.run_page(page(tmp_path, PAGE)) == 2
 
 
+def test_a_block_with_a_file_name_is_written_and_imported(tmp_path):
+    text = (
+        "```python file=made_up_family/rows.py\nvalue = 3\n```\n"
+        "```python\nfrom made_up_family.rows import value\nassert value == 3\n```\n"
+    )
+    assert run_docs.run_page(page(tmp_path, text)) == 2
+
+
 def test_an_error_points_at_the_line_of_the_page(tmp_path):
     text = "# A page\n\n```python\nx = 1\nx / 0\n```\n"
     path = page(tmp_path, text)
@@ -77,3 +85,10 @@ def test_links_between_pages_lead_somewhere(name):
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
     broken = [t for t in targets if ":" not in t and not (path.parent / t).exists()]
     assert broken == []
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_files_that_pages_name_exist(name):
+    named = re.findall(r"`(tans_\w+)/([\w/]*(?:\.py)?)`", pages()[name].read_text())
+    packages = {p.import_name: p.source for p in workspace.load().values()}
+    assert [n for n in named if not (packages[n[0]] / n[1]).exists()] == []
