@@ -2,8 +2,10 @@
 
 Blocks marked ``python`` run as they stand, those marked ``pycon`` as doctests; all blocks of a
 page share one namespace, as a reader would type them. A block marked ``python file=a/b.py`` is
-not run but written to that file, from where later blocks import it. As a pytest plugin (``-p run_docs``) it makes
-one test of each page, in a process of its own, so that a page may change the configuration.
+not run but written to that file, from where later blocks import it.
+
+As a pytest plugin (``-p run_docs``) it makes one test of each page, in a process of its own, so
+that a page may change the configuration.
 """
 
 import contextlib
@@ -86,17 +88,18 @@ def run_page(path: Path) -> int:
     """Run the Python blocks of a page in order; return how many there were."""
     names: dict[str, Any] = {"__name__": "__main__"}
     count = 0
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        warnings.simplefilter("error")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings(action="error"))
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
         page = str(path.resolve())
         text = path.read_text(encoding="utf-8")
-        with contextlib.chdir(folder):  # a page may write files and import them
-            sys.path.insert(0, folder)
-            for block in blocks(text):
-                if block.language in ("python", "pycon"):
-                    run_block(block, page, names)
-                    count += 1
-            sys.path.remove(folder)
+        stack.enter_context(contextlib.chdir(folder))  # a page may write files and import them
+        sys.path.insert(0, folder)
+        stack.callback(sys.path.remove, folder)
+        for block in blocks(text):
+            if block.language in ("python", "pycon"):
+                run_block(block, page, names)
+                count += 1
     return count
 
 
