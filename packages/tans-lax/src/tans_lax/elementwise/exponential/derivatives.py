@@ -1,0 +1,68 @@
+"""Derivatives of exponentials and logarithms.
+
+None of them forms a difference that vanishes where the function saturates: the slope of `expm1` is
+exp(x) and not ``out + 1``, that of `logistic` is s(x) s(-x) and not s (1 - s).
+"""
+
+import math
+from typing import Any, Final
+
+from tans_core import Primitive
+from tans_lax.elementwise.arithmetic import add, div, mul, neg
+from tans_lax.elementwise.exponential import (
+    exp,
+    exp2_p,
+    exp_p,
+    expm1_p,
+    log1p_p,
+    log2_p,
+    log_p,
+    logistic,
+    logistic_p,
+)
+from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_linear
+
+type Value = Any  # an array, a Python scalar or a tracer
+
+
+def _exp_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
+    return mul(t, out)
+
+
+def _exp2_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
+    return mul(t, mul(math.log(2), out))
+
+
+def _expm1_part(t: Value, x: Value, **params: Any) -> Value:
+    return mul(t, exp(x))
+
+
+def _log_part(t: Value, x: Value, **params: Any) -> Value:
+    return div(t, x)
+
+
+def _log1p_part(t: Value, x: Value, **params: Any) -> Value:
+    return div(t, add(x, 1.0))
+
+
+def _log2_part(t: Value, x: Value, **params: Any) -> Value:
+    return div(t, mul(math.log(2), x))
+
+
+def _logistic_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
+    return mul(t, mul(out, logistic(neg(x))))
+
+
+JVP: Final[dict[Primitive, Rule]] = {
+    exp_p: jvp_of_output(exp_p, _exp_part),
+    exp2_p: jvp_of_output(exp2_p, _exp2_part),
+    expm1_p: jvp_of(expm1_p, _expm1_part),
+    log_p: jvp_of(log_p, _log_part),
+    log1p_p: jvp_of(log1p_p, _log1p_part),
+    log2_p: jvp_of(log2_p, _log2_part),
+    logistic_p: jvp_of_output(logistic_p, _logistic_part),
+}
+
+TRANSPOSE: Final[dict[Primitive, Rule]] = {
+    p: not_linear for p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p)
+}

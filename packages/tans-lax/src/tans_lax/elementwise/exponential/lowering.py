@@ -1,0 +1,45 @@
+"""Lowering of exponentials and logarithms."""
+
+import math
+from typing import Any, Final
+
+from tans_core import Primitive
+from tans_lax.elementwise.emit import IrValue, LoweringRule, accuracy_attribute, one_op
+from tans_lax.elementwise.exponential import (
+    exp2_p,
+    exp_p,
+    expm1_p,
+    log1p_p,
+    log2_p,
+    log_p,
+    logistic_p,
+)
+from tans_xla import hlo
+
+
+def _with_accuracy(name: str, kind: Any, x: IrValue, accuracy: Any) -> IrValue:
+    attrs = {} if accuracy is None else {"result_accuracy": accuracy_attribute(accuracy)}
+    return hlo.op1(name, kind, [x], attrs)
+
+
+def _exp2_lower(ctx: Any, x: IrValue, *, accuracy: Any = None) -> IrValue:
+    aval, kind = ctx.avals_in[0], ctx.result_type
+    scaled = hlo.op1("stablehlo.multiply", kind, [hlo.full(aval, math.log(2)), x])
+    return _with_accuracy("stablehlo.exponential", kind, scaled, accuracy)
+
+
+def _log2_lower(ctx: Any, x: IrValue, *, accuracy: Any = None) -> IrValue:
+    aval, kind = ctx.avals_in[0], ctx.result_type
+    natural = _with_accuracy("stablehlo.log", kind, x, accuracy)
+    return hlo.op1("stablehlo.multiply", kind, [natural, hlo.full(aval, 1 / math.log(2))])
+
+
+LOWERING: Final[dict[Primitive, LoweringRule]] = {
+    exp_p: one_op("stablehlo.exponential"),
+    exp2_p: _exp2_lower,
+    expm1_p: one_op("stablehlo.exponential_minus_one"),
+    log_p: one_op("stablehlo.log"),
+    log1p_p: one_op("stablehlo.log_plus_one"),
+    log2_p: _log2_lower,
+    logistic_p: one_op("stablehlo.logistic"),
+}

@@ -1,0 +1,19 @@
+"""Type rules of exponentials and logarithms."""
+
+from typing import Final
+
+from tans_core import Primitive
+from tans_lax.elementwise.exponential import (
+    exp2_p,
+    exp_p,
+    expm1_p,
+    log1p_p,
+    log2_p,
+    log_p,
+    logistic_p,
+)
+from tans_lax.elementwise.signatures import INEXACT, TypeRule, unary
+
+TYPES: Final[dict[Primitive, TypeRule]] = {
+    p: unary(p.name, INEXACT) for p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p)
+}
