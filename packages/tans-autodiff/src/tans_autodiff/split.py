@@ -64,7 +64,11 @@ class SplitTrace(JaxprTrace):
         if all(unknown) and not primitive.custom_staging:
             return self.record(primitive, args, params)
         rule = rule.rule if type(rule) is ContextRule else rule
-        return rule(self.context, unknown, *args, **params)
+        old = swap_trace(self)
+        try:
+            return rule(self.context, unknown, *args, **params)
+        finally:
+            swap_trace(old)
 
 
 class SplitRowContext(JVPRowContext):

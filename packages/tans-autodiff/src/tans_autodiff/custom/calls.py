@@ -1,0 +1,250 @@
+"""One call of a function with a custom rule, seen as functions of flat values.
+
+A flat JVP rule maps ``(primals, tangents)`` to ``(outs, out_tangents)``; tangents may be symbolic
+zeros. A flat VJP rule maps ``(primals, nonzero)`` to ``(outs, residuals, pull)``, where ``pull``
+maps ``(residuals, cotangents)`` to the primals' cotangents.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tans_core import tree
+from tans_core.errors import message
+from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.types import AbstractValue, same_but_weak
+from tans_core.values import typeof
+from tans_core.zeros import Zero
+
+from tans_autodiff.captured_context import CapturedContext
+from tans_autodiff.jvp import has_tangent
+from tans_autodiff.signature import Positions
+from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
+
+type Function = Callable[..., Any]
+type Value = Any
+
+
+def apply_body(body: ClosedJaxpr | Function, args: Sequence[Value]) -> Sequence[Value]:
+    """Run the function of a custom call, recorded or not."""
+    return eval_closed(body, *args) if isinstance(body, ClosedJaxpr) else body(*args)
+
+
+class CustomCall:
+    """A function, its static arguments and the structures of the others and of the output."""
+
+    __slots__ = ("fun", "in_tree", "name", "out_tree", "positions", "static", "symbolic_zeros")
+
+    def __init__(
+        self,
+        fun: Function,
+        name: str,
+        positions: Positions,
+        static: tuple[Any, ...],
+        in_tree: Any,
+        symbolic_zeros: bool,
+    ) -> None:
+        self.fun = fun
+        self.name = name
+        self.positions = positions
+        self.static = static
+        self.in_tree = in_tree
+        self.symbolic_zeros = symbolic_zeros
+        self.out_tree: Any = None
+
+    def primal(self, *leaves: Value) -> list[Value]:
+        """Run the function itself."""
+        args = self.positions.join(self.static, self.in_tree.unflatten(leaves))
+        outs, self.out_tree = tree.flatten(self.fun(*args))
+        return outs
+
+
+class JVPCall(CustomCall):
+    """A call of a custom_jvp function."""
+
+    __slots__ = ("rule", "rule_name")
+
+    rule: Function
+    rule_name: str
+
+    def jvp(
+        self, primals: Sequence[Value], tangents: Sequence[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        """Run the rule; a flat JVP rule."""
+        rule_tangents = [to_rule(t, self.symbolic_zeros) for t in tangents]
+        unflatten = self.in_tree.unflatten
+        result = self.rule(*self.static, unflatten(primals), unflatten(rule_tangents))
+        if not (isinstance(result, tuple | list) and len(result) == 2):
+            raise self._error(
+                f"a result {result!r} of type {type(result).__name__}",
+                "a pair (list or tuple of length two): primal outputs and tangent outputs",
+                "Return (out, out_tangent).",
+            )
+        outs, out_tree = tree.flatten(result[0])
+        out_tangents, tangent_tree = tree.flatten(result[1])
+        if tangent_tree != out_tree:
+            raise self._error(
+                f"tangent outputs with structure {tangent_tree}",
+                f"equal container (pytree) structures; primal outputs have {out_tree}",
+                "Give one tangent per primal output, in the same containers.",
+            )
+        if self.out_tree is not None and self.out_tree != out_tree:
+            raise self._error(
+                f"primal outputs with structure {out_tree}",
+                f"the structure of the function's output, {self.out_tree}",
+                "Return the function's own output first, such as f(*primals).",
+            )
+        self.out_tree = out_tree
+        return outs, [self._check(x, t) for x, t in zip(outs, out_tangents, strict=True)]
+
+    def _check(self, out: Value, tangent: Value) -> Value:
+        aval = typeof(out)
+        expected = aval.to_tangent()
+        tangent = from_rule(tangent)
+        given = tangent.aval if type(tangent) is Zero else typeof(tangent)
+        if not same_but_weak(given, expected):
+            raise self._error(
+                f"a tangent output of type {given.str_short(False)}",
+                f"corresponding shapes and dtypes: Expected {expected.str_short(False)} (tangent "
+                f"type of {aval.str_short(False)}) but got {given.str_short(False)}",
+                "Convert the tangent to the type of its primal output.",
+            )
+        return tangent
+
+    def _error(self, given: str, expected: str, remedy: str) -> TypeError:
+        where = f"custom JVP rule {self.rule_name} for function {self.name}"
+        return TypeError(message(where, given, expected, remedy))
+
+
+class VJPCall(CustomCall):
+    """A call of a custom_vjp function."""
+
+    __slots__ = ("bwd", "fwd")
+
+    fwd: Function
+    bwd: Function
+
+    def forward(
+        self, primals: Sequence[Value], nonzero: Sequence[bool]
+    ) -> tuple[list[Value], list[Value], Function]:
+        """Run the forward rule; a flat VJP rule."""
+        leaves: Sequence[Value] = primals
+        if self.symbolic_zeros:
+            leaves = [
+                CustomVJPPrimal(x, nz) for x, nz in zip(primals, nonzero, strict=True)
+            ]
+        args = self.positions.join(self.static, self.in_tree.unflatten(leaves))
+        result = self.fwd(*args)
+        if not (isinstance(result, tuple | list) and len(result) == 2):
+            raise TypeError(
+                message(
+                    f"custom VJP forward rule {_name(self.fwd)} for function {self.name}",
+                    f"a result {result!r} of type {type(result).__name__}",
+                    "a pair (list or tuple of length two): the function's output, and residuals",
+                    "Return (out, residuals); use None for no residuals.",
+                )
+            )
+        outs, out_tree = tree.flatten(result[0])
+        if self.out_tree is not None and self.out_tree != out_tree:
+            raise TypeError(
+                message(
+                    f"custom VJP forward rule {_name(self.fwd)} for function {self.name}",
+                    f"a primal output with structure {out_tree}",
+                    f"the structure of the function's output, {self.out_tree}",
+                    "Return the function's own output first.",
+                )
+            )
+        self.out_tree = out_tree
+        residuals, res_tree = tree.flatten(result[1])
+        return outs, residuals, self._pull(res_tree, out_tree, [typeof(x) for x in primals])
+
+    def _pull(self, res_tree: Any, out_tree: Any, in_avals: list[AbstractValue]) -> Function:
+        def pull(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+            ct = out_tree.unflatten([to_rule(c, self.symbolic_zeros) for c in cts])
+            result = self.bwd(*self.static, res_tree.unflatten(residuals), ct)
+            return check_cotangents(self, result, in_avals)
+
+        return pull
+
+
+def check_cotangents(
+    call: VJPCall, result: Any, in_avals: Sequence[AbstractValue]
+) -> list[Value]:
+    """Return one cotangent per primal leaf from what a backward rule returned."""
+    if isinstance(result, list):
+        result = tuple(result)
+    leaves, result_tree = tree.flatten(result)
+    if result_tree != call.in_tree:
+        leaves = _with_nones(call, result)
+    return [
+        _check_cotangent(call, i, ct, aval)
+        for i, (ct, aval) in enumerate(zip(leaves, in_avals, strict=True))
+    ]
+
+
+def _with_nones(call: VJPCall, result: Any) -> list[Value]:
+    """Match a result in which None stands for the zeros of a leaf or of a whole subtree."""
+    template = call.in_tree.unflatten(range(call.in_tree.num_leaves))
+    flat, treedef = tree.flatten(result, is_leaf=lambda x: x is None)
+    try:
+        parts = treedef.flatten_up_to(template)
+    except ValueError:
+        parts = None
+    leaves: list[Value] = []
+    for x, part in zip(flat, parts or (), strict=False):
+        if x is not None and type(part) is not int:
+            parts = None
+            break
+        leaves += [x] * (1 if x is not None else len(tree.leaves(part)))
+    if parts is None or not isinstance(result, tuple):
+        raise TypeError(
+            message(
+                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
+                f"an output with structure {tree.structure(result)}",
+                "the same container (pytree) structure as the args tuple of the primal function, "
+                f"{call.in_tree}",
+                "It must produce an output with the same container (pytree) structure as the args "
+                "tuple: return a tuple with one cotangent per argument; None stands for zeros.",
+            )
+        )
+    return leaves
+
+
+def _check_cotangent(call: VJPCall, index: int, ct: Value, aval: AbstractValue) -> Value:
+    expected = aval.to_cotangent()
+    ct = None if ct is None or not has_tangent(aval) else from_rule(ct)
+    if ct is None or type(ct) is Zero:
+        return Zero(expected)
+    given = typeof(ct)
+    if getattr(given, "shape", None) != getattr(expected, "shape", None):
+        raise ValueError(
+            message(
+                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
+                f"output[{index}] of type {given.str_short(False)} for an input of type "
+                f"{aval.str_short(False)}, so the shapes do not match",
+                expected.str_short(False),
+                "Give each cotangent the shape of its argument; sum over broadcast axes.",
+            )
+        )
+    return ct
+
+
+def _name(fun: Function) -> str:
+    return getattr(fun, "__name__", type(fun).__name__)
+
+
+class UnderContext:
+    """A flat rule that runs under the trace context of the call it belongs to."""
+
+    __slots__ = ("_context", "_rule")
+
+    def __init__(self, context: CapturedContext, rule: Function) -> None:
+        self._context = context
+        self._rule = rule
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the rule."""
+        return self._context.call(self._rule, *args)
+
+    def __repr__(self) -> str:
+        owner = getattr(self._rule, "__self__", None)
+        return getattr(owner, "rule_name", None) or _name(getattr(owner, "fwd", self._rule))

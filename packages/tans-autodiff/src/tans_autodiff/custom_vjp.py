@@ -1,0 +1,126 @@
+"""`custom_vjp`: functions with a reverse-mode rule of their own."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tans_core import tree
+from tans_core.errors import UnexpectedTracerError, message
+from tans_core.trace import Tracer, is_evaluating
+
+from tans_autodiff.custom import custom_vjp_call_p
+from tans_autodiff.custom.calls import VJPCall
+from tans_autodiff.signature import Positions
+
+type Function = Callable[..., Any]
+
+
+class custom_vjp:  # noqa: N801  (JAX's name)
+    """A function whose cotangents are given by a rule.
+
+    Args:
+      fun: takes and returns pytrees of arrays of any shapes.
+      nondiff_argnums: positions of arguments that are passed as they are, to `fun` and the forward
+        rule at their places and to the backward rule before its other arguments; never tracers.
+      nondiff_argnames: their names, as an alternative.
+
+    Raises:
+      AttributeError: when called before a rule is given.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> from tans_autodiff import grad
+      >>> @custom_vjp
+      ... def sine(x):
+      ...     return lax.sin(x)
+      >>> sine.defvjp(lambda x: (lax.sin(x), x), lambda x, ct: (ct * 10.0,))
+      >>> float(grad(sine)(1.0))
+      10.0
+    """
+
+    def __init__(
+        self,
+        fun: Function,
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = tuple(nondiff_argnums)
+        self.nondiff_argnames = tuple(nondiff_argnames)
+        self.fwd: Function | None = None
+        self.bwd: Function | None = None
+        self.symbolic_zeros = False
+        self.optimize_remat = False
+        self._positions = Positions("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
+        self._name = getattr(fun, "__name__", type(fun).__name__)
+
+    def defvjp(
+        self,
+        fwd: Function,
+        bwd: Function,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+        generic_batching: bool = False,
+    ) -> None:
+        """Set the rule.
+
+        Args:
+          fwd: takes the arguments of the function; returns ``(out, residuals)``.
+          bwd: ``bwd(*nondiff, residuals, ct)`` returns a tuple with one cotangent per argument;
+            None for a leaf or a subtree means zero.
+          symbolic_zeros: whether `fwd` sees `CustomVJPPrimal` leaves and `bwd` sees `SymbolicZero`
+            cotangents.
+          optimize_remat: permission to run the function in place of `fwd` when only the output of
+            `fwd` is needed.
+          generic_batching: how outputs that don't depend on a mapped axis are treated.
+        """
+        self.fwd = fwd
+        self.bwd = bwd
+        self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
+        self.generic_batching = generic_batching
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {self._name} using defvjp: given a call "
+                f"before the rule; expected the rule first. Write {self._name}.defvjp(fwd, bwd)."
+            )
+        args = self._positions.resolve(args, kwargs)
+        static, others = self._positions.partition(args)
+        self._check_static(static)
+        if is_evaluating():
+            return self.fun(*args)
+        leaves, in_tree = tree.flatten(others)
+        call = VJPCall(
+            self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros
+        )
+        call.fwd, call.bwd = self.fwd, self.bwd
+        outs = custom_vjp_call_p.bind(
+            *leaves,
+            name=self._name,
+            call_jaxpr=call.primal,
+            rule=call.forward,
+            symbolic_zeros=self.symbolic_zeros,
+            captured=0,
+        )
+        return call.out_tree.unflatten(outs)
+
+    def _check_static(self, static: tuple[Any, ...]) -> None:
+        for x in static:
+            for leaf in tree.leaves(x):
+                if isinstance(leaf, Tracer):
+                    raise UnexpectedTracerError(
+                        message(
+                            f"custom_vjp function {self._name}",
+                            f"a {leaf.describe()} as a nondiff argument",
+                            "nondiff arguments that are not traced",
+                            "Pass it as an ordinary argument and return None for its cotangent.",
+                        )
+                    )
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind as a method, so that the class can decorate one."""
+        return self if instance is None else functools.partial(self, instance)
