@@ -1,0 +1,214 @@
+"""The batching interpreter: one trace per mapped axis, whose tracers are arrays with that axis.
+
+An operation without a mapped operand goes to the parent trace as it is. Otherwise the primitive's
+`batching` row says which operation on whole arrays does the same for all elements at once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, override
+from weakref import WeakKeyDictionary
+
+from tans_batching.element_types import element_type, mapped_type
+from tans_core import rules
+from tans_core.cache import register_cache
+from tans_core.config import axis_env, trace_context
+from tans_core.context import AxisData, Dims
+from tans_core.errors import UnexpectedTracerError
+from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.primitive import Primitive
+from tans_core.rules import ContextRule
+from tans_core.staging import leak_message, trace_to_jaxpr
+from tans_core.state import state, swap_trace
+from tans_core.trace import Trace, Tracer
+from tans_core.types import AbstractValue
+from tans_core.values import typeof
+from tans_lax.collectives import uses_axis
+from tans_lax.rows import broadcast_batch, move_axis
+
+type Value = Any  # a concrete array, a Python scalar or a tracer
+type Dim = int | None  # where the mapped axis is; None when the value has none
+type FlatFun = Callable[..., Sequence[Value]]
+type Batched = tuple[ClosedJaxpr, Dims]
+
+
+class BatchTracer(Tracer):
+    """One element of `value`, for all elements at once; `dim` is where they are lined up."""
+
+    __slots__ = ("aval", "dim", "value")
+
+    def __init__(self, trace: Trace, value: Value, dim: int) -> None:
+        self._trace = trace
+        self.aval = element_type(typeof(value), dim)
+        self.value = value
+        self.dim = dim
+
+    @override
+    def __repr__(self) -> str:
+        batched = typeof(self.value).str_short(False)
+        return f"VmapTracer(aval={self.aval.str_short(False)}, batched={batched})"
+
+
+class BatchTrace(Trace):
+    """Runs the batching row of every operation with a mapped operand."""
+
+    __slots__ = ("axis",)
+
+    parent: Trace
+
+    def __init__(self, parent: Trace, axis: AxisData) -> None:
+        super().__init__(parent)
+        self.axis = axis
+
+    @override
+    def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
+        values: list[Value] = []
+        dims: list[Dim] = []
+        mapped = False
+        for x in args:
+            if type(x) is BatchTracer and x._trace is self:
+                values.append(x.value)
+                dims.append(x.dim)
+                mapped = True
+            else:
+                values.append(x)
+                dims.append(None)
+        parent, axis = self.parent, self.axis
+        old = swap_trace(parent)
+        try:
+            if not mapped and (axis.name is None or not uses_axis(primitive, params, axis.name)):
+                return parent.process(primitive, args, params)
+            rule = rules.batching[primitive]
+            if type(rule) is ContextRule:
+                outs, out_dims = rule.rule(body_context, axis, values, dims, **params)
+            else:
+                outs, out_dims = rule(axis, values, dims, **params)
+        finally:
+            swap_trace(old)
+        if primitive.multiple_results:
+            return [
+                x if d is None else BatchTracer(self, x, d)
+                for x, d in zip(outs, out_dims, strict=True)
+            ]
+        return outs if out_dims is None else BatchTracer(self, outs, out_dims)
+
+    def split(self, x: Value) -> tuple[Value, Dim]:
+        """Return the whole array and the mapped dimension of a value of this trace."""
+        if type(x) is BatchTracer and x._trace is self:
+            return x.value, x.dim
+        if isinstance(x, Tracer) and not x._trace.alive:
+            raise UnexpectedTracerError(leak_message(x))
+        return x, None
+
+
+def batch_flat(
+    fun: FlatFun, axis: AxisData, args: Sequence[Value], dims: Sequence[Dim]
+) -> tuple[list[Value], list[Dim]]:
+    """Run a function of flat values over a mapped axis.
+
+    Args:
+      fun: takes and returns flat lists.
+      axis: the mapped axis.
+      args: whole arrays.
+      dims: mapped dimension per argument, or None.
+
+    Returns:
+      The whole outputs, and the mapped dimension of each, or None where it does not depend on the
+      mapped arguments.
+    """
+    trace = BatchTrace(state.trace, axis)
+    tracers = [
+        x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims, strict=True)
+    ]
+    names = axis_env.value
+    if axis.name is not None:
+        outer_names = axis_env.swap_local((*names, (axis.name, axis.size)))
+    old = swap_trace(trace)
+    try:
+        pairs = [trace.split(x) for x in fun(*tracers)]
+    finally:
+        swap_trace(old)
+        trace.finish()
+        if axis.name is not None:
+            axis_env.set_local(outer_names)
+    return [x for x, _ in pairs], [d for _, d in pairs]
+
+
+def match_dim(axis: AxisData, x: Value, source: Dim, wanted: Dim) -> Value:
+    """Move the mapped dimension of a value to where it is wanted; repeat an unmapped value."""
+    if source is None:
+        return x if wanted is None else broadcast_batch(x, axis.size, wanted)
+    assert wanted is not None, "a mapped output was wanted unmapped"
+    return move_axis(x, source, wanted)
+
+
+_memo: Final[WeakKeyDictionary[ClosedJaxpr, dict[Any, Batched]]] = WeakKeyDictionary()
+register_cache("batched programs", _memo.clear)
+
+
+def batch_jaxpr(
+    body: ClosedJaxpr,
+    axis: AxisData,
+    dims_in: Sequence[Dim],
+    dims_out: Sequence[Dim] | None = None,
+) -> Batched:
+    """Return a program that does for a whole axis what `body` does for one element.
+
+    Args:
+      body: the program of one element.
+      axis: the mapped axis.
+      dims_in: mapped dimension of each input, or None.
+      dims_out: wanted mapped dimension of each output, or None for "not mapped"; without it, the
+        outputs come out as the rules leave them.
+
+    Returns:
+      The program, and the mapped dimension of each output.
+    """
+    wanted = None if dims_out is None else tuple(dims_out)
+    key = (axis, tuple(dims_in), wanted, trace_context())
+    found = _memo.get(body, {}).get(key)
+    if found is None:
+        # Made outside any lock; the first one stored is kept.
+        result = _batch_jaxpr(body, axis, key[1], wanted)
+        found = _memo.setdefault(body, {}).setdefault(key, result)
+    return found
+
+
+def _batch_jaxpr(body: ClosedJaxpr, axis: AxisData, dims_in: Dims, wanted: Dims | None) -> Batched:
+    dims_out: Sequence[Dim] = ()
+
+    def whole(*args: Value) -> list[Value]:
+        nonlocal dims_out
+        outs, dims = batch_flat(lambda *xs: eval_closed(body, *xs), axis, args, dims_in)
+        dims_out = dims if wanted is None else wanted
+        return [match_dim(axis, *each) for each in zip(outs, dims, dims_out, strict=True)]
+
+    avals: list[AbstractValue] = [
+        mapped_type(a, axis, d) for a, d in zip(body.in_avals, dims_in, strict=True)
+    ]
+    closed = trace_to_jaxpr(whole, avals, body.jaxpr.debug_info)
+    return closed, tuple(dims_out)
+
+
+class BodyContext:
+    """What batching rows of call-like primitives are given."""
+
+    __slots__ = ()
+
+    def batch_jaxpr(
+        self,
+        body: ClosedJaxpr,
+        axis: AxisData,
+        dims_in: Sequence[Dim],
+        dims_out: Sequence[Dim] | None = None,
+    ) -> Batched:
+        """Batch a body; see `tans_core.context.BatchContext`."""
+        return batch_jaxpr(body, axis, dims_in, dims_out)
+
+    def batch_function(
+        self, fun: FlatFun, axis: AxisData, args: Sequence[Value], dims: Sequence[Dim]
+    ) -> tuple[list[Value], list[Dim]]:
+        """Run a function of flat values over the mapped axis, for rows whose params hold one."""
+        return batch_flat(fun, axis, args, dims)
+
+
+body_context: Final = BodyContext()

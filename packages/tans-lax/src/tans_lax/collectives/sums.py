@@ -1,0 +1,220 @@
+"""Reductions along named axes: `psum`, `pmean`, `pmax`, `pmin`, `psum_scatter`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tans_core import Array, Primitive, tree, typeof
+from tans_core.dtype_queries import issubdtype
+from tans_core.errors import message
+from tans_lax.collectives.groups import Groups, canonical_groups, group_size
+from tans_lax.collectives.names import AxisName, AxisNames, as_names, axis_size, bound_size
+from tans_lax.collectives.primitives import pmax_p, pmin_p, psum_p, reduce_scatter_p
+from tans_lax.conversion import convert_element_type
+from tans_lax.elementwise.arithmetic import div
+from tans_lax.reductions import reduce_max, reduce_min, reduce_sum
+
+type Value = Any
+type IndexGroups = Sequence[Sequence[int]] | None
+
+
+def _split_axes(where: str, axis_name: AxisNames) -> tuple[tuple[int, ...], tuple[AxisName, ...]]:
+    """Return the positional dimensions and the names; every name is checked to be bound."""
+    axes = as_names(axis_name)
+    positions = tuple(a for a in axes if isinstance(a, int))
+    names = tuple(a for a in axes if not isinstance(a, int))
+    for name in names:
+        bound_size(where, name)
+    return positions, names
+
+
+def _groups(where: str, names: tuple[AxisName, ...], groups: IndexGroups) -> Groups:
+    return None if groups is None else canonical_groups(where, groups, axis_size(names))
+
+
+def _reduce_leaves(
+    where: str,
+    primitive: Primitive,
+    over_dimensions: Callable[..., Value],
+    x: Any,
+    axis_name: AxisNames,
+    groups: IndexGroups,
+) -> Any:
+    positions, names = _split_axes(where, axis_name)
+    index_groups = _groups(where, names, groups)
+
+    def reduce_leaf(leaf: Value) -> Value:
+        if positions:
+            leaf = over_dimensions(leaf, positions)
+        if not names:
+            return leaf
+        return primitive.bind(leaf, axes=names, axis_index_groups=index_groups)
+
+    return tree.map(reduce_leaf, x)
+
+
+def _is_constant(x: Value) -> bool:
+    return (
+        not isinstance(x, Array) and isinstance(x, bool | int | float | complex | np.generic)
+    ) or (type(x) is np.ndarray)
+
+
+def psum(x: Any, axis_name: AxisNames, *, axis_index_groups: IndexGroups = None) -> Any:
+    """Sum over all elements of a named axis; every element gets the sum.
+
+    Args:
+      x: tree of arrays of any shape; bools are counted as int32. Python and NumPy constants are
+        multiplied by the axis size at once, so ``psum(1, name)`` is a Python int.
+      axis_name: a bound name or several; ints are dimensions of the arrays.
+      axis_index_groups: partition of the axis; the sum is within each group.
+
+    Returns:
+      A tree of arrays of the same shapes.
+
+    Raises:
+      NameError: a name is not bound here.
+      ValueError: the groups do not partition the axis evenly.
+
+    Example:
+      >>> import numpy as np
+      >>> from tans_batching import vmap
+      >>> vmap(lambda x: psum(x, "i"), axis_name="i")(np.arange(3.0))
+      Array([3., 3., 3.], dtype=float32)
+    """
+    positions, names = _split_axes("psum", axis_name)
+    leaves = tree.leaves(x)
+    if leaves and not positions and all(map(_is_constant, leaves)):
+        size = group_size(_groups("psum", names, axis_index_groups), axis_size(names))
+        return tree.map(lambda leaf: size * leaf, x)
+    return _reduce_leaves(
+        "psum", psum_p, reduce_sum, tree.map(_countable, x), axis_name, axis_index_groups
+    )
+
+
+def _countable(x: Value) -> Value:
+    return convert_element_type(x, np.int32) if typeof(x).dtype == np.bool_ else x  # type: ignore
+
+
+def pmean(x: Any, axis_name: AxisNames, *, axis_index_groups: IndexGroups = None) -> Any:
+    """Average over all elements of a named axis; every element gets the mean.
+
+    Args:
+      x: tree of arrays of any shape; integers give floats.
+      axis_name: a bound name, or several.
+      axis_index_groups: partition of the axis; the mean is within each group.
+
+    Returns:
+      A tree of arrays of the same shapes.
+
+    Raises:
+      NameError: a name is not bound here.
+      ValueError: the groups do not partition the axis evenly.
+    """
+    total = psum(x, axis_name, axis_index_groups=axis_index_groups)
+    count = psum(1, axis_name, axis_index_groups=axis_index_groups)
+    return tree.map(lambda leaf: _divide(leaf, count), total)
+
+
+def _divide(total: Value, count: int) -> Value:
+    if not isinstance(total, Array):
+        return total / count
+    dtype = typeof(total).dtype  # type: ignore[union-attr]
+    if not issubdtype(dtype, np.inexact):
+        total = convert_element_type(total, np.float64 if dtype.itemsize == 8 else np.float32)
+    return div(total, np.asarray(count, typeof(total).dtype)[()])  # type: ignore[union-attr]
+
+
+def pmax(x: Any, axis_name: AxisNames, *, axis_index_groups: IndexGroups = None) -> Any:
+    """Take the maximum over all elements of a named axis; every element gets it.
+
+    Args:
+      x: tree of arrays of any shape.
+      axis_name: a bound name, or several.
+      axis_index_groups: partition of the axis; the maximum is within each group.
+
+    Returns:
+      A tree of arrays of the same shapes.
+
+    Raises:
+      NameError: a name is not bound here.
+    """
+    return _reduce_leaves("pmax", pmax_p, reduce_max, x, axis_name, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: AxisNames, *, axis_index_groups: IndexGroups = None) -> Any:
+    """Take the minimum over all elements of a named axis; every element gets it.
+
+    Args:
+      x: tree of arrays of any shape.
+      axis_name: a bound name, or several.
+      axis_index_groups: partition of the axis; the minimum is within each group.
+
+    Returns:
+      A tree of arrays of the same shapes.
+
+    Raises:
+      NameError: a name is not bound here.
+    """
+    return _reduce_leaves("pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
+
+
+def psum_scatter(
+    x: Any,
+    axis_name: AxisNames,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: IndexGroups = None,
+    tiled: bool = False,
+) -> Any:
+    """Sum over a named axis; each element keeps its own part of the sum.
+
+    Args:
+      x: tree of arrays; dimension `scatter_dimension` has as many entries as the axis has elements
+        (a multiple of it when tiled).
+      axis_name: a bound name.
+      scatter_dimension: the dimension that is split over the axis.
+      axis_index_groups: partition of the axis.
+      tiled: keep the dimension, with the length of a part, instead of removing it.
+
+    Returns:
+      A tree of arrays.
+
+    Raises:
+      NameError: a name is not bound here.
+      ValueError: the dimension can't be split evenly over the axis.
+    """
+    names = as_names(axis_name)
+    size = 1
+    for name in names:
+        size *= bound_size("psum_scatter", name)
+    groups = canonical_groups("psum_scatter", axis_index_groups, size)
+    size = group_size(groups, size)
+
+    def scatter_leaf(leaf: Value) -> Value:
+        _check_length("psum_scatter", leaf, scatter_dimension, size, tiled)
+        return reduce_scatter_p.bind(
+            leaf,
+            axis_name=names,
+            scatter_dimension=scatter_dimension,
+            axis_index_groups=groups,
+            axis_size=size,
+            tiled=tiled,
+        )
+
+    return tree.map(scatter_leaf, x)
+
+
+def _check_length(where: str, x: Value, dimension: int, size: int, tiled: bool) -> None:
+    shape = typeof(x).shape  # type: ignore[union-attr]
+    length = shape[dimension]
+    if (length % size) if tiled else (length != size):
+        wanted = f"a multiple of {size}" if tiled else f"{size}"
+        raise ValueError(
+            message(
+                where,
+                f"an array of shape {shape} whose dimension {dimension} has length {length}",
+                f"length {wanted}, the size of the axis",
+                "Reshape the array, or pass tiled=True to split a longer dimension.",
+            )
+        )

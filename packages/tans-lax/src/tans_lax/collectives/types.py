@@ -1,0 +1,81 @@
+"""Result types of collectives."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from tans_core import Primitive, ShapedArray
+from tans_lax.collectives import (
+    all_gather_p,
+    all_to_all_p,
+    axis_index_p,
+    pbroadcast_p,
+    pmax_p,
+    pmin_p,
+    ppermute_p,
+    psum_p,
+    reduce_scatter_p,
+)
+
+
+def _same_type(x: ShapedArray, **params: Any) -> ShapedArray:
+    del params
+    return x
+
+
+def _all_gather_type(
+    x: ShapedArray, *, all_gather_dimension: int, axis_size: int, tiled: bool, **params: Any
+) -> ShapedArray:
+    del params
+    shape = list(x.shape)
+    if tiled:
+        shape[all_gather_dimension] *= axis_size
+    else:
+        shape.insert(all_gather_dimension, axis_size)
+    return x.update(shape=tuple(shape))
+
+
+def _reduce_scatter_type(
+    x: ShapedArray, *, scatter_dimension: int, axis_size: int, tiled: bool, **params: Any
+) -> ShapedArray:
+    del params
+    shape = list(x.shape)
+    if tiled:
+        shape[scatter_dimension] //= axis_size
+    else:
+        del shape[scatter_dimension]
+    return x.update(shape=tuple(shape))
+
+
+def _all_to_all_type(
+    x: ShapedArray,
+    *,
+    split_axis: int,
+    concat_axis: int,
+    axis_size: int,
+    **params: Any,
+) -> ShapedArray:
+    del params
+    shape = list(x.shape)
+    shape[split_axis] //= axis_size
+    shape[concat_axis] *= axis_size
+    return x.update(shape=tuple(shape))
+
+
+def _axis_index_type(*, axis_name: Any) -> ShapedArray:
+    del axis_name
+    return ShapedArray((), np.int32)
+
+
+TYPES: Final[dict[Primitive, Callable[..., Any]]] = {
+    psum_p: _same_type,
+    pmax_p: _same_type,
+    pmin_p: _same_type,
+    ppermute_p: _same_type,
+    pbroadcast_p: _same_type,
+    all_gather_p: _all_gather_type,
+    all_to_all_p: _all_to_all_type,
+    reduce_scatter_p: _reduce_scatter_type,
+    axis_index_p: _axis_index_type,
+}
