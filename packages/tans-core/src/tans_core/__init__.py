@@ -47,6 +47,7 @@ from tans_core.staging import (
     hoist_consts,
     jaxpr_as_fun,
     lift_tracer_consts,
+    recording_trace,
     trace_to_jaxpr,
 )
 from tans_core.state import named_scope, set_current_trace, state
@@ -125,6 +126,7 @@ __all__ = [
     "merge",
     "named_scope",
     "partition",
+    "recording_trace",
     "register_value_type",
     "require_interface",
     "rules",

@@ -176,6 +176,10 @@ class JaxprTrace(Trace):
         self.constants[id(x)] = (var, x)
         return var
 
+    def literal(self, value: np.generic | complex, aval: AbstractValue) -> JaxprTracer:
+        """Return a tracer that stands for a scalar written into the equations that read it."""
+        return JaxprTracer(self, aval, Literal(value, aval))  # pyright: ignore[reportArgumentType]
+
     def to_jaxpr(self, outs: Sequence[Any]) -> ClosedJaxpr:
         """Close the program over the given outputs; the trace is finished."""
         outvars = [self.lift(x) for x in outs]
@@ -270,6 +274,14 @@ def _lift(closed: ClosedJaxpr, moved: list[bool]) -> tuple[ClosedJaxpr, list[Any
         jaxpr.debug_info,
     )
     return ClosedJaxpr(new, [c for _, c in kept]), [c for _, c in lifted]
+
+
+def recording_trace() -> JaxprTrace | None:
+    """Return the recording trace that operations on constants end in; None while evaluating."""
+    trace: Trace | None = state.trace
+    while trace is not None and not isinstance(trace, JaxprTrace):
+        trace = trace.parent
+    return trace
 
 
 def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:

@@ -98,7 +98,9 @@ class ShapedArray(AbstractValue):
         memory_space: Hashable = None,
     ) -> "ShapedArray":
         """Return the one object for these fields."""
-        # Scalar types hash faster than dtypes; float0 is a structured dtype and shares np.void.
+        if type(dtype) not in _NP_DTYPES:
+            dtype = dtypes.native(dtype)
+        # Scalar types hash faster than dtypes. Extended dtypes and float0 are their own key.
         key = dtype.type if type(dtype) in _NP_DTYPES and dtype.type is not np.void else dtype
         return _intern(tuple(shape), key, bool(weak_type), sharding, manual_axes, memory_space)
 
@@ -187,9 +189,7 @@ class ShapedArray(AbstractValue):
         return ShapedArray, (self.shape, self.dtype, self.weak_type, *fields)
 
 
-_NP_DTYPES: Final = frozenset(type(np.dtype(t)) for t in np.sctypeDict.values()) | frozenset(
-    type(np.dtype(t)) for t in dtypes.MACHINE_LEARNING_TYPES
-)
+_NP_DTYPES: Final = frozenset(type(dtype) for dtype in dtypes.ALL_DTYPES)
 _set = object.__setattr__
 
 

@@ -1,0 +1,397 @@
+"""Arrays from Python and NumPy values, and arrays filled by a rule."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import Array, ArrayImpl, dtypes, is_evaluating, recording_trace, tree, typeof
+from tans_core.types import ShapedArray
+from tans_numpy.operands import PYTHON_SCALARS, check_arraylike, typed_scalar
+from tans_xla import composite, device_put
+from tans_xla.transfer.place import put_numpy
+
+type ArrayLike = Any
+type DTypeLike = Any
+type Shape = int | Sequence[int]
+
+
+def requested_dtype(dtype: DTypeLike, where: str) -> Any:
+    """Return the dtype for an explicit request, narrowed (with a warning) while x64 is off."""
+    return dtypes.requested(dtype, where, stacklevel=4)
+
+
+# ---- from values ------------------------------------------------------------------------------
+
+
+def array(
+    object: Any,  # noqa: A002  (NumPy's name)
+    dtype: DTypeLike | None = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Make an array.
+
+    Args:
+      object: array, scalar, or nested lists and tuples of these.
+      dtype: dtype of the result; by default that of `object`. A Python scalar without `dtype`
+        gives a weakly typed array.
+      copy: whether the result must not share memory with `object`.
+      order: only "K" (the default) is meaningful; arrays have no memory order.
+      ndmin: number of dimensions of the result at least; dimensions of size 1 are put in front.
+      device: device or sharding to put the array on.
+      out_sharding: likewise, for explicit sharding.
+
+    Raises:
+      TypeError: `object` holds something that is not a number.
+      ValueError: `object` is None or ragged.
+      OverflowError: a Python integer does not fit.
+
+    Example:
+      >>> array([1, 2, 3])
+      Array([1, 2, 3], dtype=int32)
+    """
+    if order not in (None, "K"):
+        raise NotImplementedError(
+            f"array: given order={order!r}, expected 'K' or None: arrays have no memory order. "
+            "Transpose explicitly where the order of dimensions matters."
+        )
+    out = _convert(object, dtype, copy, "array")
+    if out.ndim < ndmin:
+        out = lax.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)
+    where = out_sharding if device is None else device
+    return out if where is None else device_put(out, where)
+
+
+def asarray(
+    a: Any,
+    dtype: DTypeLike | None = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Return `a` as an array, without a copy where it is one already.
+
+    Args:
+      a: array, scalar, or nested lists and tuples of these.
+      dtype: dtype of the result; by default that of `a`.
+      order: only "K" and None are meaningful.
+      copy: True forces a copy; False refuses one.
+      device: device or sharding to put the array on.
+      out_sharding: likewise, for explicit sharding.
+
+    Raises:
+      ValueError: ``copy=False`` but a copy is needed.
+    """
+    if copy is False and not isinstance(a, Array):
+        raise ValueError(
+            f"asarray: given copy=False and a {type(a).__name__}, whose memory an array can't "
+            "share; expected an array. Leave copy out."
+        )
+    if type(a) is np.ndarray and dtype is None and device is None and is_evaluating():
+        return put_numpy(a)
+    return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
+
+
+def _convert(x: Any, dtype: Any, copy: bool, where: str) -> Any:
+    if dtype is not None:
+        dtype = requested_dtype(dtype, where)
+    if isinstance(x, Array):
+        return _convert_array(x, dtype, copy)
+    kind = type(x)
+    if kind in PYTHON_SCALARS:
+        return _from_scalar(x, dtype)
+    if hasattr(kind, "__jax_array__"):
+        return _convert_array(x.__jax_array__(), dtype, copy)
+    if isinstance(x, list | tuple):
+        return _from_sequence(x, dtype, where)
+    if isinstance(x, np.ndarray | np.generic):
+        return _from_numpy(np.asarray(x), dtype, where)
+    return _from_other(x, dtype, where)
+
+
+def _convert_array(x: Any, dtype: Any, copy: bool) -> Any:
+    aval = typeof(x)
+    if dtype is not None and (aval.dtype != dtype or aval.weak_type):
+        return lax.convert_element_type(x, dtype)
+    if copy and type(x) is ArrayImpl and is_evaluating():
+        return lax.copy(x)
+    return x
+
+
+def _from_scalar(x: complex, dtype: Any) -> Any:
+    weak = dtype is None and type(x) is not bool
+    if dtype is None:
+        dtype = typeof(x).dtype
+    if type(x) is int and dtype.kind in "iu":
+        _check_fits(x, dtype)
+    value = np.asarray(x, dtype) if dtype.kind != "c" else np.asarray(x).astype(dtype)
+    return _place(value, weak)
+
+
+def _check_fits(x: int, dtype: Any) -> None:
+    info = dtypes.iinfo(dtype) if hasattr(dtypes, "iinfo") else np.iinfo(dtype)
+    if not info.min <= x <= info.max:
+        raise OverflowError(
+            f"array: given the Python integer {x}, expected {info.min} to {info.max} for {dtype}. "
+            "Choose a wider dtype; for 64 bits enable x64."
+        )
+
+
+def _place(value: np.ndarray, weak: bool = False) -> Any:
+    """Put host data on the default device, or into the program that is being recorded."""
+    trace = recording_trace()
+    if trace is not None and not value.shape:
+        aval = ShapedArray((), dtypes.canonicalize(value.dtype), weak)
+        return trace.literal(value.astype(aval.dtype)[()], aval)
+    return put_numpy(value, weak_type=weak)
+
+
+def _from_sequence(x: Any, dtype: Any, where: str) -> Any:
+    leaves = tree.leaves(x, is_leaf=lambda v: v is None)
+    if any(v is None for v in leaves):
+        raise ValueError(
+            f"{where}: given a sequence that holds None, expected numbers. Replace None by nan or "
+            "leave the entry out."
+        )
+    if not any(isinstance(v, Array) or hasattr(type(v), "__jax_array__") for v in leaves):
+        values = np.array(x) if leaves else np.array(x, np.float32)
+        if values.dtype.kind in "iu" and all(type(v) in (int, bool) for v in leaves):
+            return _from_python_ints(values, dtype)
+        if dtype is None and all(type(v) in PYTHON_SCALARS for v in leaves):
+            dtype = {"f": dtypes.default_float, "c": dtypes.default_complex}.get(
+                values.dtype.kind, lambda: None
+            )()
+        return _from_numpy(values, dtype, where)
+    parts = [_convert(v, None, False, where) for v in x]
+    return _stack(parts, dtype)
+
+
+def _from_python_ints(values: np.ndarray, dtype: Any) -> Any:
+    target = dtypes.default_int() if dtype is None else dtype
+    if values.size and target.kind in "iu":
+        _check_fits(int(values.min()), target)
+        _check_fits(int(values.max()), target)
+    return _place(values.astype(target))
+
+
+def _stack(parts: list[Any], dtype: Any) -> Any:
+    from tans_numpy.manipulation import stack
+
+    out = stack(parts)
+    return out if dtype is None else lax.convert_element_type(out, dtype)
+
+
+def _from_numpy(x: np.ndarray, dtype: Any, where: str) -> Any:
+    if x.dtype == object or x.dtype.kind in "USMmO":
+        raise TypeError(
+            f"{where}: given values of dtype {x.dtype}, expected numbers. Convert them first, for "
+            "example with np.asarray(x, float)."
+        )
+    if dtype is not None and x.dtype != dtype:
+        x = x.astype(dtype)
+    return _place(x)
+
+
+def _from_other(x: Any, dtype: Any, where: str) -> Any:
+    if x is None:
+        raise ValueError(
+            f"{where}: given None, expected an array or a scalar. Use jnp.nan for a missing value."
+        )
+    if hasattr(x, "__array__") or isinstance(x, memoryview | bytearray | bytes):
+        return _from_numpy(np.asarray(x), dtype, where)
+    if hasattr(x, "__dlpack__"):
+        return _from_numpy(np.from_dlpack(x), dtype, where)
+    check_arraylike(where, x)
+    return _from_numpy(np.asarray(x), dtype, where)
+
+
+# ---- filled arrays ----------------------------------------------------------------------------
+
+
+def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints.
+
+    Raises:
+      TypeError: a size is not an integer.
+      ValueError: a size is negative.
+    """
+    sizes = (shape,) if not isinstance(shape, tuple | list) else shape
+    if isinstance(shape, np.ndarray):
+        sizes = shape.tolist() if shape.ndim else [shape.item()]
+    try:
+        out = tuple(size.__index__() for size in sizes)
+    except AttributeError:
+        raise TypeError(
+            f"{where}: given the shape {shape!r}, expected integers. Convert sizes with int(n)."
+        ) from None
+    if any(size < 0 for size in out):
+        raise ValueError(f"{where}: given the shape {out}, expected sizes of at least 0.")
+    return out
+
+
+@composite(static_argnames=("shape", "dtype", "weak"))
+def _filled(value: Any, *, shape: tuple[int, ...], dtype: Any, weak: bool = False) -> Any:
+    return lax.broadcast_in_dim(_strong(value, dtype), shape, ())
+
+
+def _strong(value: Any, dtype: Any) -> Any:
+    if type(value) in PYTHON_SCALARS:
+        return typed_scalar(value, dtype)
+    return lax.convert_element_type(value, dtype)
+
+
+@composite(static_argnames=("shape", "dtype", "value"))
+def _constant(*, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
+    if dtypes.is_extended(dtype):
+        return lax.full(shape, 0, dtype)
+    return lax.broadcast_in_dim(dtype.type(value), shape, ())
+
+
+_FLOAT_BY_DEFAULT: Final = "zeros ones empty"
+
+
+def _dtype_or_float(dtype: Any, where: str) -> Any:
+    return dtypes.default_float() if dtype is None else requested_dtype(dtype, where)
+
+
+def _on(x: Any, device: Any, out_sharding: Any) -> Any:
+    where = out_sharding if device is None else device
+    return x if where is None else device_put(x, where)
+
+
+def zeros(
+    shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
+    """Return an array of zeros.
+
+    Args:
+      shape: int or ints.
+      dtype: dtype; the default float if None.
+      device: device or sharding to put the array on.
+      out_sharding: likewise.
+    """
+    shape = as_shape(shape, "zeros")
+    out = _constant(shape=shape, dtype=_dtype_or_float(dtype, "zeros"), value=0)
+    return _on(out, device, out_sharding)
+
+
+def ones(
+    shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
+    """Return an array of ones.
+
+    Args:
+      shape: int or ints.
+      dtype: dtype; the default float if None.
+      device: device or sharding to put the array on.
+      out_sharding: likewise.
+    """
+    shape = as_shape(shape, "ones")
+    out = _constant(shape=shape, dtype=_dtype_or_float(dtype, "ones"), value=1)
+    return _on(out, device, out_sharding)
+
+
+def empty(
+    shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
+    """Return an array of zeros: there is no uninitialised memory.
+
+    Args:
+      shape: int or ints.
+      dtype: dtype; the default float if None.
+      device: device or sharding to put the array on.
+      out_sharding: likewise.
+    """
+    return zeros(shape, dtype, device=device, out_sharding=out_sharding)
+
+
+def full(
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Return an array filled with a value.
+
+    Args:
+      shape: int or ints.
+      fill_value: scalar, or array that broadcasts to `shape`.
+      dtype: dtype; that of `fill_value` if None.
+      device: device or sharding to put the array on.
+      out_sharding: likewise.
+    """
+    check_arraylike("full", fill_value)
+    shape = as_shape(shape, "full")
+    aval = typeof(fill_value)
+    weak = dtype is None and aval.weak_type
+    dtype = aval.dtype if dtype is None else requested_dtype(dtype, "full")
+    if aval.ndim == 0:
+        value = fill_value if not weak else array(fill_value)
+        out = (
+            _filled_weak(value, shape=shape) if weak else _filled(value, shape=shape, dtype=dtype)
+        )
+    else:
+        from tans_numpy.manipulation import broadcast_to
+
+        out = broadcast_to(array(fill_value, dtype), shape)
+    return _on(out, device, out_sharding)
+
+
+@composite(static_argnames=("shape",))
+def _filled_weak(value: Any, *, shape: tuple[int, ...]) -> Any:
+    return lax.broadcast_in_dim(value, shape, ())
+
+
+def _like(a: Any, dtype: Any, shape: Any, where: str) -> tuple[tuple[int, ...], Any]:
+    if not hasattr(a, "shape") or not hasattr(a, "dtype"):
+        check_arraylike(where, a)
+        a = typeof(a)
+    return (
+        tuple(a.shape) if shape is None else as_shape(shape, where),
+        dtypes.canonicalize(a.dtype) if dtype is None else requested_dtype(dtype, where),
+    )
+
+
+def zeros_like(
+    a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
+    out_sharding: Any = None,
+) -> Array:  # fmt: skip
+    """Return zeros with the shape and dtype of `a`, unless given."""
+    shape, dtype = _like(a, dtype, shape, "zeros_like")
+    return _on(_constant(shape=shape, dtype=dtype, value=0), device, out_sharding)
+
+
+def ones_like(
+    a: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
+    out_sharding: Any = None,
+) -> Array:  # fmt: skip
+    """Return ones with the shape and dtype of `a`, unless given."""
+    shape, dtype = _like(a, dtype, shape, "ones_like")
+    return _on(_constant(shape=shape, dtype=dtype, value=1), device, out_sharding)
+
+
+def empty_like(
+    prototype: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *,
+    device: Any = None, out_sharding: Any = None,
+) -> Array:  # fmt: skip
+    """Return zeros with the shape and dtype of `prototype`, unless given."""
+    return zeros_like(prototype, dtype, shape, device=device, out_sharding=out_sharding)
+
+
+def full_like(
+    a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *,
+    device: Any = None, out_sharding: Any = None,
+) -> Array:  # fmt: skip
+    """Return an array filled with a value, with the shape and dtype of `a`, unless given."""
+    shape, dtype = _like(a, dtype, shape, "full_like")
+    return full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)

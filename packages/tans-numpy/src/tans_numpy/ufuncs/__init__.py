@@ -1,0 +1,1 @@
+"""Elementwise functions of the NumPy API."""

@@ -1,0 +1,372 @@
+"""Sums, products, quotients, remainders and powers.
+
+Operands are arrays of any shapes that broadcast, or scalars; they are promoted to one dtype. Python
+scalars are weak: they take the array's dtype when its kind allows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import dtypes, typeof
+from tans_core.dtype_queries import issubdtype
+from tans_numpy.operands import (
+    ArrayLike,
+    check_arraylike,
+    promote,
+    promote_dtypes_inexact,
+    promote_inexact,
+)
+from tans_xla import composite
+
+type Array = Any
+
+
+def _is_bool(x: Any) -> bool:
+    return typeof(x).dtype == np.bool_
+
+
+@composite
+def add(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute ``x + y``; for booleans the logical or.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars.
+
+    Example:
+      >>> add(jnp.array([1, 2]), 10)
+      Array([11, 12], dtype=int32)
+    """
+    x, y = promote("add", x, y)
+    return lax.bitwise_or(x, y) if _is_bool(x) else lax.add(x, y)
+
+
+@composite
+def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute ``x - y``.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; not both boolean.
+
+    Raises:
+      TypeError: both operands are boolean.
+    """
+    x, y = promote("subtract", x, y)
+    if _is_bool(x):
+        raise TypeError(
+            "subtract: given two boolean operands, expected numbers. Use logical_xor for the "
+            "difference of booleans."
+        )
+    return lax.sub(x, y)
+
+
+@composite
+def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute ``x * y``; for booleans the logical and.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars.
+    """
+    x, y = promote("multiply", x, y)
+    return lax.bitwise_and(x, y) if _is_bool(x) else lax.mul(x, y)
+
+
+@composite
+def true_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute ``x / y`` in floating point.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; integers become the default float.
+
+    Example:
+      >>> true_divide(1, jnp.array([2, 4]))
+      Array([0.5 , 0.25], dtype=float32)
+    """
+    x, y = promote_inexact("true_divide", x, y)
+    return lax.div(x, y)
+
+
+divide = true_divide
+
+
+@composite
+def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute the largest integer not above ``x / y``.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; real.
+
+    Raises:
+      TypeError: an operand is complex.
+    """
+    x, y = promote("floor_divide", x, y)
+    dtype = typeof(x).dtype
+    if dtype == np.bool_:
+        x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
+        return lax.div(x, y)
+    if issubdtype(dtype, np.unsignedinteger):
+        return lax.div(x, y)
+    if issubdtype(dtype, np.integer):
+        quotient = lax.div(x, y)
+        signs_differ = lax.ne(lax.sign(x), lax.sign(y))
+        inexact = lax.ne(lax.rem(x, y), dtype.type(0))
+        select = lax.bitwise_and(signs_differ, inexact)
+        return lax.select_n(*_same_shape(select, quotient, lax.sub(quotient, dtype.type(1))))
+    if issubdtype(dtype, np.complexfloating):
+        raise TypeError(
+            "floor_divide: given complex operands, expected real ones. Divide with x / y, or take "
+            "the real parts."
+        )
+    return _float_divmod(x, y)[0]
+
+
+def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
+    shape = np.broadcast_shapes(*(typeof(v).shape for v in (predicate, *cases)))
+    return [lax.broadcast_to(v, shape) for v in (predicate, *cases)]
+
+
+def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    # Python's rule: the remainder has the divisor's sign, and quotient * y + remainder == x.
+    one = typeof(y).dtype.type(1)
+    zero = typeof(y).dtype.type(0)
+    remainder = lax.rem(x, y)
+    # Division by zero gives inf or nan, not the nan that x - nan would make of it.
+    dividend = lax.select_n(*_same_shape(lax.eq(y, zero), lax.sub(x, remainder), x))
+    quotient = lax.div(dividend, y)
+    wrong_sign = lax.bitwise_and(
+        lax.ne(remainder, zero), lax.ne(lax.sign(y), lax.sign(remainder))
+    )
+    remainder = lax.select_n(*_same_shape(wrong_sign, remainder, lax.add(remainder, y)))
+    quotient = lax.select_n(*_same_shape(wrong_sign, quotient, lax.sub(quotient, one)))
+    return lax.round(quotient), remainder
+
+
+@composite
+def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute the remainder of ``x / y`` with the sign of `y`.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; real.
+    """
+    x, y = promote("remainder", x, y)
+    dtype = typeof(x).dtype
+    if dtype == np.bool_:
+        x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
+        dtype = np.dtype(np.int8)
+    if issubdtype(dtype, np.unsignedinteger):
+        return lax.rem(x, y)
+    zero = dtype.type(0)
+    found = lax.rem(x, y)
+    wrong_sign = lax.bitwise_and(
+        lax.ne(lax.lt(found, zero), lax.lt(y, zero)), lax.ne(found, zero)
+    )
+    return lax.select_n(*_same_shape(wrong_sign, found, lax.add(found, y)))
+
+
+mod = remainder
+
+
+@composite
+def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute the remainder of ``x / y`` with the sign of `x`, as C does.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; real.
+    """
+    return lax.rem(*promote("fmod", x, y))
+
+
+@composite
+def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:  # noqa: A001  (NumPy's name)
+    """Compute ``(floor_divide(x, y), remainder(x, y))``.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; real.
+    """
+    x, y = promote("divmod", x, y)
+    if issubdtype(typeof(x).dtype, np.floating):
+        return _float_divmod(x, y)
+    return floor_divide(x, y), remainder(x, y)
+
+
+def power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute ``x ** y``.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars. A Python integer `y` is compiled in, and is
+        computed by repeated multiplication.
+
+    Raises:
+      TypeError: both operands are boolean.
+
+    Example:
+      >>> power(jnp.array([1.0, 2.0, 3.0]), 2)
+      Array([1., 4., 9.], dtype=float32)
+    """
+    if type(y) is int and not isinstance(x, bool | int | float | complex):
+        return _integer_power(x, y=y)
+    return _power(x, y)
+
+
+@composite(static_argnames=("y",))
+def _integer_power(x: ArrayLike, *, y: int) -> Array:
+    check_arraylike("power", x)
+    aval = typeof(x)
+    if issubdtype(aval.dtype, np.bool_):
+        x = lax.convert_element_type(x, dtypes.default_int())
+        aval = typeof(x)
+    if y < 0 and not dtypes.is_inexact(aval.dtype):
+        x, exponent = promote("power", x, y)
+        return lax.pow(x, exponent)
+    if y == 0:
+        return lax.full_like(x, 1)
+    return lax.integer_pow(x, y)
+
+
+@composite
+def _power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    check_arraylike("power", x, y)
+    base, exponent = typeof(x), typeof(y)
+    if base.dtype == np.bool_ and exponent.dtype == np.bool_:
+        raise TypeError(
+            "power: given two boolean operands, expected numbers. Convert one: x.astype(int)."
+        )
+    if issubdtype(exponent.dtype, np.integer) and dtypes.is_inexact(base.dtype):
+        # An integer exponent keeps the base's dtype and its exact slope at 0.
+        x, y = promote("power", x, y)
+        return lax.pow(x, y)
+    x, y = promote("power", x, y)
+    if issubdtype(typeof(x).dtype, np.bool_):
+        x, y = (lax.convert_element_type(v, dtypes.default_int()) for v in (x, y))
+    return lax.pow(x, y)
+
+
+pow = power  # noqa: A001  (the array API's name)
+
+
+@composite
+def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute ``x ** y`` in floating point.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; integers become the default float.
+    """
+    return lax.pow(*promote_inexact("float_power", x, y))
+
+
+@composite
+def negative(x: ArrayLike, /) -> Array:
+    """Compute ``-x``.
+
+    Args:
+      x: any shape, numeric.
+    """
+    check_arraylike("negative", x)
+    return lax.neg(x)
+
+
+@composite
+def positive(x: ArrayLike, /) -> Array:
+    """Return `x` as an array.
+
+    Args:
+      x: any shape, numeric.
+    """
+    check_arraylike("positive", x)
+    return lax.asarray(x)
+
+
+@composite
+def abs(x: ArrayLike, /) -> Array:  # noqa: A001  (NumPy's name)
+    """Compute the absolute value; real for complex operands.
+
+    Args:
+      x: any shape.
+    """
+    check_arraylike("abs", x)
+    dtype = typeof(x).dtype
+    if dtype == np.bool_ or issubdtype(dtype, np.unsignedinteger):
+        return lax.asarray(x)
+    return lax.abs(x)
+
+
+absolute = abs
+
+
+@composite
+def fabs(x: ArrayLike, /) -> Array:
+    """Compute the absolute value in floating point.
+
+    Args:
+      x: any shape, real.
+    """
+    return lax.abs(*promote_dtypes_inexact("fabs", x))
+
+
+@composite
+def sign(x: ArrayLike, /) -> Array:
+    """Compute the sign: -1, 0 or 1; nan for nan; ``x / abs(x)`` for complex operands.
+
+    Args:
+      x: any shape, numeric.
+    """
+    check_arraylike("sign", x)
+    return lax.sign(x)
+
+
+@composite
+def reciprocal(x: ArrayLike, /) -> Array:
+    """Compute ``1 / x`` in floating point.
+
+    Args:
+      x: any shape.
+    """
+    (x,) = promote_dtypes_inexact("reciprocal", x)
+    return lax.div(typeof(x).dtype.type(1), x)
+
+
+@composite
+def square(x: ArrayLike, /) -> Array:
+    """Compute ``x * x``.
+
+    Args:
+      x: any shape.
+    """
+    check_arraylike("square", x)
+    return lax.bitwise_and(x, x) if _is_bool(x) else lax.square(x)
+
+
+def _two_of_one_dtype(function: Any, name: str, summary: str) -> Any:
+    def ufunc(x: ArrayLike, y: ArrayLike, /) -> Array:
+        return function(*promote(name, x, y))
+
+    ufunc.__name__ = ufunc.__qualname__ = name
+    ufunc.__doc__ = f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars."
+    return composite(ufunc)
+
+
+maximum = _two_of_one_dtype(lax.max, "maximum", "Compute the larger operand; nan if one is nan.")
+minimum = _two_of_one_dtype(lax.min, "minimum", "Compute the smaller operand; nan if one is nan.")
+
+
+@composite
+def fmax(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute the larger operand; the other one where one is nan.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars.
+    """
+    x, y = promote("fmax", x, y)
+    return lax.select_n(*_same_shape(lax.bitwise_or(lax.gt(x, y), lax.ne(y, y)), y, x))
+
+
+@composite
+def fmin(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Compute the smaller operand; the other one where one is nan.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars.
+    """
+    x, y = promote("fmin", x, y)
+    return lax.select_n(*_same_shape(lax.bitwise_or(lax.lt(x, y), lax.ne(y, y)), y, x))

@@ -1,0 +1,31 @@
+"""Bitwise operations and shifts."""
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import typeof
+from tans_core.dtype_queries import issubdtype
+from tans_numpy.ufuncs.makers import binary, unary
+
+_INTS = "booleans or integers"
+
+bitwise_and = binary(lax.bitwise_and, "bitwise_and", "Compute ``x & y`` bit by bit.", _INTS)
+bitwise_or = binary(lax.bitwise_or, "bitwise_or", "Compute ``x | y`` bit by bit.", _INTS)
+bitwise_xor = binary(lax.bitwise_xor, "bitwise_xor", "Compute ``x ^ y`` bit by bit.", _INTS)
+bitwise_not = unary(lax.bitwise_not, "bitwise_not", "Compute ``~x`` bit by bit.", _INTS)
+invert = bitwise_invert = bitwise_not
+left_shift = binary(lax.shift_left, "left_shift", "Shift the bits of `x` left by `y`.", _INTS)
+bitwise_left_shift = left_shift
+
+
+def _shift_right(x: object, y: object) -> object:
+    if issubdtype(typeof(x).dtype, np.unsignedinteger):
+        return lax.shift_right_logical(x, y)
+    return lax.shift_right_arithmetic(x, y)
+
+
+right_shift = binary(
+    _shift_right, "right_shift", "Shift the bits of `x` right by `y`, keeping the sign.", _INTS
+)
+bitwise_right_shift = right_shift
+bitwise_count = unary(lax.population_count, "bitwise_count", "Count the bits that are 1.", _INTS)

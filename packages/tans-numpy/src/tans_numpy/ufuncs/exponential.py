@@ -1,0 +1,97 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions, roots."""
+
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import typeof
+from tans_numpy.operands import ArrayLike, promote_inexact
+from tans_numpy.ufuncs.makers import binary_inexact, unary_inexact
+from tans_xla import composite
+
+type Array = Any
+
+exp = unary_inexact(lax.exp, "exp", "Compute ``e ** x``.")
+exp2 = unary_inexact(lax.exp2, "exp2", "Compute ``2 ** x``.")
+expm1 = unary_inexact(lax.expm1, "expm1", "Compute ``exp(x) - 1``, accurate near 0.")
+log = unary_inexact(lax.log, "log", "Compute the natural logarithm.")
+log1p = unary_inexact(lax.log1p, "log1p", "Compute ``log(1 + x)``, accurate near 0.")
+sqrt = unary_inexact(lax.sqrt, "sqrt", "Compute the square root.")
+cbrt = unary_inexact(lax.cbrt, "cbrt", "Compute the cube root.")
+sin = unary_inexact(lax.sin, "sin", "Compute the sine of an angle in radians.")
+cos = unary_inexact(lax.cos, "cos", "Compute the cosine of an angle in radians.")
+tan = unary_inexact(lax.tan, "tan", "Compute the tangent of an angle in radians.")
+arcsin = asin = unary_inexact(lax.asin, "arcsin", "Compute the inverse sine, in radians.")
+arccos = acos = unary_inexact(lax.acos, "arccos", "Compute the inverse cosine, in radians.")
+arctan = atan = unary_inexact(lax.atan, "arctan", "Compute the inverse tangent, in radians.")
+sinh = unary_inexact(lax.sinh, "sinh", "Compute the hyperbolic sine.")
+cosh = unary_inexact(lax.cosh, "cosh", "Compute the hyperbolic cosine.")
+tanh = unary_inexact(lax.tanh, "tanh", "Compute the hyperbolic tangent.")
+arcsinh = asinh = unary_inexact(lax.asinh, "arcsinh", "Compute the inverse hyperbolic sine.")
+arccosh = acosh = unary_inexact(lax.acosh, "arccosh", "Compute the inverse hyperbolic cosine.")
+arctanh = atanh = unary_inexact(lax.atanh, "arctanh", "Compute the inverse hyperbolic tangent.")
+arctan2 = atan2 = binary_inexact(
+    lax.atan2, "arctan2", "Compute the angle of the point (y, x), in radians.", "real"
+)
+
+
+def _log_in_base(base: float) -> Any:
+    def operation(x: Any) -> Any:
+        dtype = typeof(x).dtype
+        return lax.div(lax.log(x), dtype.type(np.log(base)))
+
+    return operation
+
+
+log2 = unary_inexact(_log_in_base(2), "log2", "Compute the logarithm to base 2.")
+log10 = unary_inexact(_log_in_base(10), "log10", "Compute the logarithm to base 10.")
+
+
+def _scaled(factor: float) -> Any:
+    return lambda x: lax.mul(x, typeof(x).dtype.type(factor))
+
+
+deg2rad = radians = unary_inexact(_scaled(np.pi / 180), "deg2rad", "Convert degrees to radians.")
+rad2deg = degrees = unary_inexact(_scaled(180 / np.pi), "rad2deg", "Convert radians to degrees.")
+
+
+@composite
+def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Compute ``sqrt(x1**2 + x2**2)`` without overflow.
+
+    Args:
+      x1, x2: arrays whose shapes broadcast, or scalars; real.
+    """
+    x, y = promote_inexact("hypot", x1, x2)
+    zero, one = typeof(x).dtype.type(0), typeof(x).dtype.type(1)
+    x, y = lax.abs(x), lax.abs(y)
+    larger, smaller = lax.max(x, y), lax.min(x, y)
+    is_zero = lax.eq(larger, zero)
+    ratio = lax.div(smaller, lax.select(is_zero, lax.full_like(larger, 1), larger))
+    length = lax.mul(larger, lax.sqrt(lax.add(one, lax.square(ratio))))
+    infinite = lax.bitwise_or(lax.eq(x, zero + np.inf), lax.eq(y, zero + np.inf))
+    return lax.select(infinite, lax.full_like(length, np.inf), length)
+
+
+def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
+    def operation(x: Any, y: Any) -> Any:
+        dtype = typeof(x).dtype
+        larger = lax.max(x, y)
+        delta = lax.sub(x, y)
+        # inf - inf is nan, but the sum is then x + y.
+        total = lax.add(
+            larger,
+            lax.mul(lax.log1p(base_exp(lax.neg(lax.abs(delta)))), dtype.type(scale)),
+        )
+        return lax.select(lax.ne(delta, delta), lax.add(x, y), total)
+
+    return binary_inexact(operation, name, summary)
+
+
+logaddexp = _logaddexp(
+    lax.exp, 1.0, "logaddexp", "Compute ``log(exp(x) + exp(y))`` without overflow."
+)
+logaddexp2 = _logaddexp(
+    lax.exp2, 1 / np.log(2), "logaddexp2", "Compute ``log2(2**x + 2**y)`` without overflow."
+)
