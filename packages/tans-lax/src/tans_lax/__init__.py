@@ -71,10 +71,42 @@ _PUBLIC: Final = {
         dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim
         dynamic_update_slice_p index_in_dim slice slice_in_dim slice_p
     """,
+    "collectives": """
+        all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p axis_size pbroadcast
+        pbroadcast_p pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle pswapaxes psum
+        psum_p psum_scatter reduce_scatter_p
+    """,
     "reductions": """
         argmax argmax_p argmin argmin_p reduce reduce_and reduce_and_p reduce_max reduce_max_p
         reduce_min reduce_min_p reduce_or reduce_or_p reduce_p reduce_prod reduce_prod_p reduce_sum
         reduce_sum_p reduce_xor reduce_xor_p
+    """,
+    "cumulative": """
+        cumlogsumexp cumlogsumexp_p cummax cummax_p cummin cummin_p cumprod cumprod_p cumsum
+        cumsum_p
+    """,
+    "contractions": "batch_matmul dot dot_general dot_general_p",
+    "contractions.precision": """
+        DotAlgorithm DotAlgorithmPreset Precision canonicalize_precision
+    """,
+    "convolution": """
+        conv conv_general_dilated conv_general_dilated_p conv_general_dilated_patches
+        conv_transpose conv_with_general_padding
+    """,
+    "convolution.dimensions": """
+        ConvDimensionNumbers conv_dimension_numbers conv_general_permutations
+        conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple
+    """,
+    "sorting": "sort sort_key_val sort_p top_k top_k_p",
+    "windows": """
+        reduce_window reduce_window_max_p reduce_window_min_p reduce_window_p
+        reduce_window_shape_tuple reduce_window_sum_p select_and_gather_add_p
+        select_and_scatter_add_p select_and_scatter_p
+    """,
+    "windows.padding": "padtype_to_pads",
+    "random_bits": """
+        RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p threefry2x32
+        threefry2x32_p
     """,
 }
 

@@ -1,11 +1,15 @@
 """Derivatives of `dot_general`, which is linear in each operand.
 
 For out[b, i, j] = sum_k lhs[b, i, k] rhs[b, k, j] the cotangents are
-lhs_bar[b, i, k] = sum_j ct[b, i, j] rhs[b, k, j] and rhs_bar[b, k, j] = sum_i lhs[b, i, k] ct[b, i, j].
+
+    lhs_bar[b, i, k] = sum_j ct[b, i, j] rhs[b, k, j],
+    rhs_bar[b, k, j] = sum_i lhs[b, i, k] ct[b, i, j].
+
 Each is one product, taken in the operand order that gives the operand's own layout where one does.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 import tans_lax as lax
@@ -99,7 +103,7 @@ def _cotangent(
 
 
 def _is_sorted(axes: Axes) -> bool:
-    return all(a < b for a, b in zip(axes, axes[1:], strict=False))
+    return all(a < b for a, b in pairwise(axes))
 
 
 def _with_dtype(product: Value, target: ShapedArray) -> Value:

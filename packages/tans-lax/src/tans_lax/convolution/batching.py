@@ -1,4 +1,4 @@
-"""Batching of convolutions: the mapped axis becomes part of the batch, the features or the groups."""
+"""Batching of convolutions: the mapped axis joins the batch, the features or the groups."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -77,7 +77,7 @@ def _lhs_cotangent(ct: Value, lhs: ShapedArray, rhs: Value, params: Params) -> V
 
 
 def _exchange_groups(rhs: Value, out: int, in_: int, groups: int) -> Value:
-    """Move the groups from the kernel's out features, where they are slowest, to its in features."""
+    """Move the groups, slowest of the kernel's out features, to its in features."""
     return rhs if groups == 1 else fold_axis(split_axis(rhs, out, groups), out, in_)
 
 

@@ -22,7 +22,7 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: tuple[int, ...]
 
 
-type ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str]
+type ConvGeneralDilatedDimensionNumbers = ConvDimensionNumbers | tuple[str, str, str] | None
 
 _ROLES: Final = (("lhs", "N", "C"), ("rhs", "O", "I"), ("out", "N", "C"))
 
