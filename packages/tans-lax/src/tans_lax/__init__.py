@@ -76,6 +76,11 @@ _PUBLIC: Final = {
         pbroadcast_p pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle pswapaxes psum
         psum_p psum_scatter reduce_scatter_p
     """,
+    "gather_scatter": """
+        GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather gather_p index_take
+        scatter scatter_add scatter_add_p scatter_apply scatter_max scatter_max_p scatter_min
+        scatter_min_p scatter_mul scatter_mul_p scatter_p scatter_sub scatter_sub_p
+    """,
     "reductions": """
         argmax argmax_p argmin argmin_p reduce reduce_and reduce_and_p reduce_max reduce_max_p
         reduce_min reduce_min_p reduce_or reduce_or_p reduce_p reduce_prod reduce_prod_p reduce_sum

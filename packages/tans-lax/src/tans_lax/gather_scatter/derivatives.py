@@ -13,7 +13,6 @@ from tans_core import Primitive, Zero, is_linear_input, typeof, zero_tangent
 from tans_lax.gather_scatter.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
-    ScatterDimensionNumbers,
 )
 from tans_lax.gather_scatter.extrema import extremum_jvp
 from tans_lax.gather_scatter.overwrite import overwrite_jvp, overwrite_transpose

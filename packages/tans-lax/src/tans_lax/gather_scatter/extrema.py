@@ -13,7 +13,7 @@ from typing import Any
 
 import tans_lax as lax
 from tans_core import Zero, typeof, zero_tangent
-from tans_lax.gather_scatter.places import at_places, scatter_options
+from tans_lax.gather_scatter.places import near_places, scatter_options
 from tans_lax.rows import instantiate_zeros, zeros_like_aval
 
 type Value = Any  # an array, a Python scalar, a tracer or a mark in its place
@@ -37,7 +37,7 @@ def extremum_jvp(scatter: Callable[..., Value]) -> Callable[..., tuple[Value, Va
 
         dtype = typeof(out).dtype
         update_shape = typeof(updates).shape
-        winning = lax.eq(updates, at_places(out, indices, update_shape, params))
+        winning = lax.eq(updates, near_places(out, indices, update_shape, params))
         winning = lax.convert_element_type(winning, dtype)
         zeros = zeros_like_aval(typeof(out))
         winners = add_at(zeros, winning)

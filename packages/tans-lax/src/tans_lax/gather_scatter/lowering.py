@@ -151,9 +151,7 @@ def _scatter_lower(combine: Callable[[Any, IrValue, IrValue], IrValue]) -> Lower
             last = _last_starts(operand_aval.shape, mapped, window, indices_aval.dtype)
             indices = _clamped(indices, indices_aval, last) if last else indices
         attributes = {
-            "scatter_dimension_numbers": _scatter_numbers(
-                dimension_numbers, indices_aval.ndim - 1
-            ),
+            "scatter_dimension_numbers": _scatter_numbers(dimension_numbers, indices_aval.ndim - 1),
             "indices_are_sorted": hlo.boolean(indices_are_sorted),
             "unique_indices": hlo.boolean(unique_indices),
         }

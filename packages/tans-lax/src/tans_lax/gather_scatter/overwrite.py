@@ -11,7 +11,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import Zero, is_linear_input, typeof, zero_tangent
-from tans_lax.gather_scatter.places import at_places, scatter_options
+from tans_lax.gather_scatter.places import at_places, near_places, scatter_options
 from tans_lax.rows import instantiate_zeros, zeros_like_aval
 
 type Value = Any  # an array, a Python scalar, a tracer or a mark in its place
@@ -56,7 +56,7 @@ def _which_lasted(
     own = lax.reshape(lax.iota(dtype, size), update_shape)
     own = lax.add(own, dtype.type(1))
     found = lax.scatter(lax.full(shape, 0, dtype), indices, own, numbers, **options)
-    lasted = lax.eq(own, at_places(found, indices, update_shape, params))
+    lasted = lax.eq(own, near_places(found, indices, update_shape, params))
     return lax.eq(found, dtype.type(0)), lasted
 
 

@@ -193,9 +193,7 @@ def dynamic_slice_in_dim(
     axis = _canonical_axis("dynamic_slice_in_dim", axis, len(shape))
     starts, sizes = [0] * len(shape), list(shape)
     starts[axis], sizes[axis] = start_index, slice_size
-    return dynamic_slice(
-        operand, starts, sizes, allow_negative_indices=allow_negative_indices
-    )
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
 def dynamic_index_in_dim(

@@ -64,5 +64,7 @@ def ds(start: Index | None, size: Any = _NOT_GIVEN, stride: int | None = None) -
     if size is _NOT_GIVEN:
         start, size = 0, start
     if size is None:
-        raise ValueError("ds: given no size, expected the number of elements. Write ds(start, size).")
+        raise ValueError(
+            "ds: given no size, expected the number of elements. Write ds(start, size)."
+        )
     return Slice(0 if start is None else start, size, 1 if stride is None else stride)

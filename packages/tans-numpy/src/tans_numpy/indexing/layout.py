@@ -1,0 +1,204 @@
+"""Indices with arrays: how index vectors and windows lie in the operand and in the result.
+
+NumPy puts the broadcast dimensions of the index arrays where the arrays stand if these stand side
+by side, else first. A gather or scatter does both: `offset_dims` say where the windows' dimensions
+lie, and the index vectors' own dimensions take the other places.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import typeof
+from tans_core.config import enable_x64
+from tans_lax.slicing import Slice
+from tans_lax.slicing.start_indices import wrap_negative
+from tans_numpy.indexing.entries import ONLY, Entry, Span
+from tans_numpy.indexing.window import is_inside
+
+type Value = Any  # an array or a tracer
+type Shape = tuple[int, ...]
+
+_INT32_MAX: Final = 2**31 - 1
+
+
+class Layout(NamedTuple):
+    """Where things lie; dimensions of the result are counted without new ones.
+
+    Attributes:
+      batch_shape: shape of the index vectors' own dimensions, in the order of the result.
+      window_dims: dimensions of the result that run over the window.
+      collapsed: operand dimensions of which each window has one element.
+      sizes: the window's size per dimension of the operand.
+      columns: component of the index vectors per operand dimension that has one, and the
+        dimensions of `batch_shape` that it runs over.
+      shape: shape of the result.
+      added: dimensions of the final result, with new ones, that are new.
+      reversed_dims: dimensions of the result that are taken backwards.
+    """
+
+    batch_shape: Shape
+    window_dims: Shape
+    collapsed: Shape
+    sizes: Shape
+    columns: tuple[tuple[int, Value, Shape], ...]
+    shape: Shape
+    added: Shape
+    reversed_dims: Shape
+
+    @property
+    def mapped(self) -> Shape:
+        """Operand dimension of each component of the index vectors."""
+        return tuple(d for d, _, _ in self.columns)
+
+    @property
+    def full_shape(self) -> Shape:
+        """Shape of the final result, with new dimensions."""
+        full = list(self.shape)
+        for d in self.added:
+            full.insert(d, 1)
+        return tuple(full)
+
+
+def is_array_entry(entry: Entry) -> bool:
+    """Whether an entry is an index array or integer scalar, static or not."""
+    return not (entry is None or entry is Ellipsis or type(entry) in (Span, Slice))
+
+
+def make_layout(shape: Shape, entries: Sequence[Entry]) -> Layout:
+    """Lay out an index; slices with a step become index vectors of their own dimension."""
+    advanced = [k for k, e in enumerate(entries) if is_array_entry(e)]
+    common = np.broadcast_shapes(*[_shape_of(entries[k]) for k in advanced])
+    side_by_side = not advanced or advanced[-1] - advanced[0] + 1 == len(advanced)
+    place = advanced[0] if side_by_side and advanced else 0
+    batch_shape: list[int] = []
+    common_dims: Shape = ()
+    window_dims, collapsed, sizes, columns, added = [], [], [], [], []
+    result: list[int] = []
+    reversed_dims = []
+    d = 0  # dimension of the operand
+    total = 0  # dimension of the final result
+    for k, entry in enumerate([*entries, Ellipsis]):
+        if advanced and k == place:
+            common_dims = tuple(range(len(batch_shape), len(batch_shape) + len(common)))
+            batch_shape += common
+            result += common
+            total += len(common)
+        if entry is None:
+            added.append(total)
+            total += 1
+        elif type(entry) is Span and abs(entry.step) != 1:
+            columns.append((d, _positions(entry), (len(batch_shape),)))
+            collapsed.append(d)
+            sizes.append(1)
+            batch_shape.append(entry.size)
+            result.append(entry.size)
+            d, total = d + 1, total + 1
+        elif type(entry) in (Span, Slice):
+            if type(entry) is Slice:
+                columns.append((d, entry.start, ()))
+            elif entry.size != shape[d]:
+                columns.append((d, entry.low, ()))
+            if type(entry) is Span and entry.step < 0:
+                reversed_dims.append(len(result))
+            window_dims.append(len(result))
+            sizes.append(entry.size)
+            result.append(entry.size)
+            d, total = d + 1, total + 1
+        elif entry is not Ellipsis:
+            if entry is not ONLY:
+                columns.append((d, entry, None))
+            collapsed.append(d)
+            sizes.append(1)
+            d += 1
+    return Layout(
+        tuple(batch_shape),
+        tuple(window_dims),
+        tuple(collapsed),
+        tuple(sizes),
+        tuple(
+            (d, e, common_dims[len(common) - len(_shape_of(e)) :] if dims is None else dims)
+            for d, e, dims in columns
+        ),
+        tuple(result),
+        tuple(added),
+        tuple(reversed_dims),
+    )
+
+
+def _shape_of(entry: Entry) -> Shape:
+    return () if type(entry) is int or entry is ONLY else typeof(entry).shape
+
+
+def _positions(span: Span) -> Value:
+    steps = np.arange(span.size, dtype=np.int32) * np.int32(abs(span.step))
+    steps = steps if span.step > 0 else steps[::-1]
+    return steps + span.low if type(span.low) is int else lax.add(steps, span.low)
+
+
+def index_vectors(layout: Layout, shape: Shape, wrap: bool) -> Value:
+    """Return the index vectors: integers of shape ``[*batch_shape, number of columns]``."""
+    dtype = _common_dtype([c for _, c, _ in layout.columns], [shape[d] for d in layout.mapped])
+    parts = []
+    vectors = (*layout.batch_shape, 1)
+    for d, entry, dims in layout.columns:
+        column = _as_dtype(entry, shape[d], dtype, wrap)
+        column_shape = typeof(column).shape
+        if isinstance(column, np.ndarray | np.generic):
+            placed = [1] * len(vectors)
+            for dim, n in zip(dims, column_shape, strict=True):
+                placed[dim] = n
+            parts.append(np.broadcast_to(np.reshape(column, placed), vectors))
+        else:
+            parts.append(_spread(column, column_shape, vectors, dims))
+    if all(isinstance(p, np.ndarray) for p in parts):
+        none = np.zeros((*layout.batch_shape, 0), dtype)
+        return np.ascontiguousarray(np.concatenate([none, *parts], -1))
+    if len(parts) == 1:
+        return parts[0]
+    return lax.concatenate(parts, len(layout.batch_shape))
+
+
+def _spread(column: Value, column_shape: Shape, vectors: Shape, dims: Shape) -> Value:
+    """Broadcast a column to the vectors' shape; size-1 dimensions are dropped on the way."""
+    kept = [k for k, (n, d) in enumerate(zip(column_shape, dims, strict=True)) if n == vectors[d]]
+    if len(kept) != len(column_shape):
+        column = lax.reshape(column, [column_shape[k] for k in kept])
+    return lax.broadcast_in_dim(column, vectors, [dims[k] for k in kept])
+
+
+def _common_dtype(columns: Sequence[Value], dims: Sequence[int]) -> np.dtype:
+    """Return the dtype of the index vectors: that of the arrays if all share one wide enough."""
+    found = {typeof(c).dtype for c in columns if type(c) is not int}
+    if len(found) == 1:
+        (dtype,) = found
+        # An int8 index of a long axis would wrap in int8; NumPy widens, so do we.
+        if all(n <= np.iinfo(dtype).max for n in dims):
+            return dtype
+    wide = np.dtype(np.int64) in found or max(dims, default=0) > _INT32_MAX
+    return np.dtype(np.int64 if wide and enable_x64.value else np.int32)
+
+
+def _as_dtype(column: Value, dim: int, dtype: np.dtype, wrap: bool) -> Value:
+    """Convert a column and wrap negative indices; static ones are computed now."""
+    if type(column) is int:
+        column = column + dim if wrap and column < 0 else column
+        largest = int(np.iinfo(dtype).max)
+        return dtype.type(max(min(column, largest), -largest - 1 if dtype.kind == "i" else 0))
+    if isinstance(column, np.ndarray | np.generic):
+        column = np.where(column < 0, column + dim, column) if wrap else column
+        return column.astype(dtype)
+    source = typeof(column).dtype
+    if source != dtype:
+        column = lax.convert_element_type(column, dtype)
+    return wrap_negative(column, dim, dtype) if wrap and source.kind == "i" else column
+
+
+def all_inside(entries: Sequence[Entry], shape: Shape, wrap: bool) -> bool:
+    """Whether all static integers of an index are in bounds."""
+    covering = [e for e in entries if e is not None and e is not Ellipsis]
+    return all(
+        type(e) is not int or is_inside(e, n, wrap) for e, n in zip(covering, shape, strict=True)
+    )
