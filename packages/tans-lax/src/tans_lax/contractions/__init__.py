@@ -6,13 +6,8 @@ from typing import Any, Final
 from tans_core import Array, Primitive, typeof
 from tans_core.dtypes import requested
 from tans_lax.axes import axis_tuple
-from tans_lax.contractions.precision import (
-    DotAlgorithm,
-    DotAlgorithmPreset,
-    Precision,
-    PrecisionLike,
-    canonicalize_precision,
-)
+from tans_lax.contractions.algorithms import DotAlgorithm, DotAlgorithmPreset
+from tans_lax.contractions.precision import Precision, PrecisionLike, canonicalize_precision
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 type DTypeLike = Any

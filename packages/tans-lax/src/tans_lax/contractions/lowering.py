@@ -9,12 +9,8 @@ from tans_core import Primitive, ShapedArray
 from tans_core.dtype_queries import issubdtype
 from tans_core.dtypes import SMALL_FLOATS
 from tans_lax.contractions import dot_general_p
-from tans_lax.contractions.precision import (
-    CanonicalPrecision,
-    DotAlgorithm,
-    DotAlgorithmPreset,
-    algorithm_text,
-)
+from tans_lax.contractions.algorithms import DotAlgorithm, DotAlgorithmPreset, algorithm_text
+from tans_lax.contractions.precision import CanonicalPrecision
 from tans_lax.contractions.types import DimensionNumbers
 from tans_xla import hlo
 
