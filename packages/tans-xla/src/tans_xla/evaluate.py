@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tans_core import Primitive, eval_trace
+from tans_core.config import disable_jit
+from tans_core.trace import is_evaluating
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.signature import JitOptions
 
@@ -14,6 +16,9 @@ def compile_primitive(primitive: Primitive, params: dict[str, Any]) -> Callable[
     """Return a compiled function of the primitive's operands."""
 
     def run(*args: Any) -> Any:
+        if is_evaluating():  # jit is disabled, so the C++ object calls us without tracing
+            with disable_jit(False):
+                return function(*args)
         return primitive.bind(*args, **params)
 
     run.__name__ = run.__qualname__ = primitive.name

@@ -140,7 +140,8 @@ def dense(data: np.ndarray) -> Any:
     element = scalar_type(dtype)
     if dtype.kind == "c":
         part = np.float32 if dtype == np.complex64 else np.float64
-        return ir.DenseElementsAttr.get(data.view(part), type=element, shape=shape)
+        parts = data.reshape(-1).view(part)
+        return ir.DenseElementsAttr.get(parts, type=element, shape=shape)
     if dtype.kind in "biuf" and dtype.type.__module__ == "numpy":
         if dtype.kind == "u":
             return ir.DenseElementsAttr.get(data, type=element, shape=shape)
@@ -182,6 +183,9 @@ def constant(value: Any, aval: ShapedArray) -> Any:
         data = data.astype(aval.dtype)
     if data.shape == aval.shape:
         attr = dense(data)
+    elif data.dtype.kind == "c":  # the binding has no complex splats
+        one = constant(data.reshape(()), aval.update(shape=()))
+        return broadcast_in_dim(one, aval, ())
     else:
         attr = _splat(data, aval)
     return op1("stablehlo.constant", ir_type(aval), (), {"value": attr})
@@ -211,6 +215,8 @@ def literal_value(x: Any) -> Any:
     """Return the attribute of a constant's value when `x` is a splat constant, else None."""
     owner = x.owner
     if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
+        return None
+    if isinstance(ir.RankedTensorType(x.type).element_type, ir.ComplexType):
         return None
     value = ir.DenseElementsAttr(owner.attributes["value"])
     return value if value.is_splat else None

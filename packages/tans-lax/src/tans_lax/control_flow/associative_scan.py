@@ -9,8 +9,8 @@ from typing import Any
 
 from tans_core import tree
 from tans_core.errors import message
+from tans_core.tree_paths import keystr
 from tans_core.values import typeof
-
 from tans_lax.concatenation import concatenate
 from tans_lax.control_flow.carry import shown
 from tans_lax.control_flow.functions import Value, check_callable, check_leaves, describe
@@ -98,7 +98,7 @@ def _check_axis(elems: Elements, leaves: Sequence[Value], axis: int) -> int:
     axis %= ndim
     if any(len(s) <= axis or s[axis] != shapes[0][axis] for s in shapes):
         lines = [
-            f"  elems{tree.keystr(path)}: {shown(typeof(x))}"
+            f"  elems{keystr(path)}: {shown(typeof(x))}"
             for path, x in tree.flatten_with_path(elems)[0]
         ]
         raise ValueError(
@@ -140,9 +140,7 @@ def _scan(combine: Combine, elems: list[Value], axis: int) -> list[Value]:
     last = n // 2 if n % 2 else n // 2 - 1
     before = [slice_in_dim(x, 0, last, 1, axis) for x in odd] if last < n // 2 else odd
     even = combine(before, [slice_in_dim(x, 2, n, 2, axis) for x in elems])
-    return [
-        _interleave(f, o, e, axis) for f, o, e in zip(first, odd, even, strict=True)
-    ]
+    return [_interleave(f, o, e, axis) for f, o, e in zip(first, odd, even, strict=True)]
 
 
 def _interleave(first: Value, odd: Value, even: Value, axis: int) -> Value:

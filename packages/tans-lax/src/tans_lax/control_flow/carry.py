@@ -10,10 +10,9 @@ from typing import Any
 
 from tans_core import promotion, tree
 from tans_core.errors import TypePromotionError
-from tans_core.tree_paths import prefix_mismatches
+from tans_core.tree_paths import keystr, prefix_mismatches
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
-
 from tans_lax.control_flow.functions import Body, TreeDef, Value, check_leaves, describe
 from tans_lax.conversion import convert_element_type
 
@@ -86,7 +85,7 @@ def _structure_lines(name: str, carry: TreeDef, out: TreeDef) -> str:
     found = list(prefix_mismatches(expected, given))
     if found:
         swapped = [
-            f"  {name}{tree.keystr(m.path)}: given {m.expected}; expected {m.given}." for m in found
+            f"  {name}{keystr(m.path)}: given {m.expected}; expected {m.given}." for m in found
         ]
         return "\n".join(swapped)
     return f"  given {out}; expected {carry}"
@@ -133,7 +132,7 @@ def leaf_names(structure: TreeDef, name: str) -> list[str]:
     """Return the printed key path of each leaf of a tree that the user knows as `name`."""
     count = structure.num_leaves
     leaves, _ = tree.flatten_with_path(tree.unflatten(structure, range(count)))
-    return [f"{name}{tree.keystr(path)}" for path, _ in leaves]
+    return [f"{name}{keystr(path)}" for path, _ in leaves]
 
 
 def shown(aval: AbstractValue) -> str:

@@ -7,12 +7,14 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tans_core import tree
+from tans_core.cache import register_cache
 from tans_core.config import trace_context
 from tans_core.debug_info import DebugInfo, debug_info_of
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.staging import hoist_consts, trace_to_jaxpr
 from tans_core.trace import Tracer
+from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue
 from tans_core.values import is_value
 
@@ -40,7 +42,11 @@ _MEMO: Final[WeakKeyDictionary[FunctionType, dict[Any, Body]]] = WeakKeyDictiona
 
 
 def trace_body(
-    fun: Call, in_tree: TreeDef, in_avals: Sequence[AbstractValue], where: str, call: Call | None = None
+    fun: Call,
+    in_tree: TreeDef,
+    in_avals: Sequence[AbstractValue],
+    where: str,
+    call: Call | None = None,
 ) -> Body:
     """Trace a function of the user.
 
@@ -68,10 +74,12 @@ def trace_body(
     return body
 
 
-def clear_bodies() -> None:
-    """Forget all traced functions."""
+def _clear() -> None:
     with _lock:
         _MEMO.clear()
+
+
+register_cache("bodies of control flow", _clear)
 
 
 def _trace(
@@ -101,7 +109,7 @@ def _check_outputs(out: Any, fun: Call, where: str) -> None:
                 message(
                     where,
                     f"{describe(fun)} returning {x!r} of type {type(x).__name__} at "
-                    f"result{tree.keystr(path)}",
+                    f"result{keystr(path)}",
                     "arrays, scalars or trees of them",
                     "Return numbers and arrays only; keep other objects outside the program.",
                 )
@@ -134,7 +142,7 @@ def check_leaves(args: Any, where: str, name: str) -> None:
             raise TypeError(
                 message(
                     where,
-                    f"{name}{tree.keystr(path)} = {x!r} of type {type(x).__name__}",
+                    f"{name}{keystr(path)} = {x!r} of type {type(x).__name__}",
                     "arrays, scalars or trees of them",
                     "Capture other objects in the function instead of passing them.",
                 )

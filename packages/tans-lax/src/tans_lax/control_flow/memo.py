@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from tans_core.cache import register_cache
 from tans_core.config import trace_context
 from tans_core.jaxpr import ClosedJaxpr
 
@@ -31,9 +32,10 @@ class BodyMemo[R]:
 
     def __init__(self) -> None:
         self._table: WeakKeyDictionary[ClosedJaxpr, dict[Any, R]] = WeakKeyDictionary()
+        register_cache("control flow", self.clear)
 
     def get(self, body: ClosedJaxpr, key: tuple[Any, ...], make: Callable[[], R]) -> R:
-        """Return the entry for `key` (hashable, may hold bodies); `make` it at the first request."""
+        """Return the entry for `key` (hashable, may hold bodies), made at the first request."""
         full_key = (_weak(key), trace_context())
         with _lock:
             entries = self._table.setdefault(body, {})

@@ -10,7 +10,6 @@ from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var, join_effects
 from tans_core.staging import trace_to_jaxpr
 from tans_core.types import AbstractValue
-
 from tans_lax.control_flow.memo import BodyMemo
 
 type Avals = Sequence[AbstractValue]
@@ -99,9 +98,13 @@ def extended(closed: ClosedJaxpr, extra: Avals, epilogue: Epilogue) -> ClosedJax
     def read(atom: Atom) -> Atom:
         return atom if type(atom) is Literal else env.get(atom, atom)  # pyright: ignore[reportArgumentType,reportCallIssue]
 
-    eqns = [*closed.eqns]
-    for eqn in tail.eqns:
-        eqns.append(Eqn(eqn.op, [read(v) for v in eqn.invars], eqn.outvars, None, eqn.name_stack))
+    eqns = [
+        *closed.eqns,
+        *(
+            Eqn(e.op, [read(v) for v in e.invars], e.outvars, e.traceback, e.name_stack)
+            for e in tail.eqns
+        ),
+    ]
     jaxpr = Jaxpr(
         [*closed.jaxpr.constvars, *tail.jaxpr.constvars],
         [*closed.jaxpr.invars, *extra_vars],

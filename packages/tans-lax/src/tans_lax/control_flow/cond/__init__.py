@@ -11,7 +11,6 @@ from tans_core.errors import message
 from tans_core.primitive import Primitive
 from tans_core.trace import Tracer
 from tans_core.values import is_value, typeof
-
 from tans_lax.control_flow.carry import flatten_carry, shown
 from tans_lax.control_flow.cond.branches import join_branches
 from tans_lax.control_flow.functions import Call, Value, check_callable, trace_body
@@ -76,9 +75,9 @@ def cond(
                 )
             )
         operands = (operand,)
-    if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
-        if not callable(true_fun):  # (pred, true_operand, true_fun, false_operand, false_fun)
-            return _cond_with_own_operands(pred, true_fun, false_fun, *operands)
+    old_form = len(operands) == 2 and callable(false_fun) and callable(operands[1])
+    if old_form and not callable(true_fun):
+        return _cond_with_own_operands(pred, true_fun, false_fun, *operands)
     check_callable(true_fun, "cond", "true_fun")
     check_callable(false_fun, "cond", "false_fun")
     _check_scalar("cond", "pred", pred)
@@ -91,6 +90,7 @@ def cond(
 def _cond_with_own_operands(
     pred: Value, true_operand: Operand, true_fun: Call, false_operand: Operand, false_fun: Call
 ) -> Result:
+    """Run a cond in its old form, where each function has an operand of its own."""
     return cond(
         pred,
         lambda t, f: true_fun(t),

@@ -16,7 +16,6 @@ from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.values import typeof
-
 from tans_lax.control_flow.cond import active_lanes_p, cond_p
 from tans_lax.elementwise.comparison import eq
 from tans_lax.elementwise.selection import select_n
@@ -39,11 +38,15 @@ def _cond_batch(
     (index, *ops), (index_dim, *op_dims) = args, dims
     if index_dim is not None:
         return _select_branch(ctx, axis, index, ops, op_dims, branches)
-    outs_dims = [ctx.batch_jaxpr(b, axis, tuple(op_dims))[1] for b in branches]
+    natural = [ctx.batch_jaxpr(b, axis, tuple(op_dims)) for b in branches]
     out_dims = tuple(
-        None if all(d is None for d in column) else 0 for column in zip(*outs_dims, strict=True)
+        None if all(d is None for d in column) else 0
+        for column in zip(*(dims_out for _, dims_out in natural), strict=True)
     )
-    bodies = tuple(ctx.batch_jaxpr(b, axis, tuple(op_dims), out_dims)[0] for b in branches)
+    bodies = tuple(
+        body if dims_out == out_dims else ctx.batch_jaxpr(b, axis, tuple(op_dims), out_dims)[0]
+        for b, (body, dims_out) in zip(branches, natural, strict=True)
+    )
     return cond_p.bind(index, *ops, branches=bodies, **params), list(out_dims)
 
 
@@ -68,8 +71,7 @@ def _select_branch(
     for i, branch in enumerate(branches):
         active = eq(index, np.int32(i))
         own = [
-            active_lanes_p.bind(active, x) if g else x
-            for x, g in zip(ops, guarded, strict=True)
+            active_lanes_p.bind(active, x) if g else x for x, g in zip(ops, guarded, strict=True)
         ]
         body, _ = ctx.batch_jaxpr(branch, axis, dims, (0,) * len(branch.out_avals))
         outs_by_branch.append(eval_closed(body, *own))
@@ -97,9 +99,7 @@ def _choose(index: Value, choices: Sequence[Value]) -> Value:
     return select_n(index, *choices)
 
 
-def _active_lanes_batch(
-    axis: AxisData, args: Sequence[Value], dims: Dims
-) -> tuple[Value, int]:
+def _active_lanes_batch(axis: AxisData, args: Sequence[Value], dims: Dims) -> tuple[Value, int]:
     active, x = (batch_to_front(axis, a, d) for a, d in zip(args, dims, strict=True))
     return active_lanes_p.bind(active, x), 0
 

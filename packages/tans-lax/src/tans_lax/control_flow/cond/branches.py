@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_core import tree
 from tans_core.effects import check_control_flow_effects
 from tans_core.jaxpr import ClosedJaxpr
-from tans_core.tree_paths import prefix_mismatches
-from tans_core import tree
+from tans_core.tree_paths import keystr, prefix_mismatches
 from tans_core.types import AbstractValue, same_but_weak, same_type
-
 from tans_lax.control_flow.carry import joined_dtype, leaf_names, shown
 from tans_lax.control_flow.functions import Body, Call, TreeDef, Value, describe
 from tans_lax.control_flow.memo import BodyMemo
@@ -76,10 +75,8 @@ def _check_structures(
             continue
         expected = tree.unflatten(first, range(first.num_leaves))
         given = tree.unflatten(body.out_tree, range(body.out_tree.num_leaves))
-        found = list(prefix_mismatches(given, expected)) or [
-            m for m in prefix_mismatches(expected, given)
-        ]
-        lines = [f"  result{tree.keystr(m.path)} differs" for m in found]
+        found = list(prefix_mismatches(given, expected)) or list(prefix_mismatches(expected, given))
+        lines = [f"  result{keystr(m.path)} differs" for m in found]
         raise TypeError(
             f"{where}: the functions return different structures: {names[0]} "
             f"({describe(functions[0])}) returns {first}, {name} ({describe(fun)}) returns "
@@ -111,7 +108,7 @@ def _common_types(
 
 
 def _join(column: Sequence[Any]) -> AbstractValue | None:
-    """Return the common type of a result: weak types adapt to strong ones. None if there is none."""
+    """Return the common type of a result, or None; weak types adapt to strong ones."""
     strong = [a for a in column if not getattr(a, "weak_type", False)]
     joined = strong[0] if strong else column[0]
     for aval in column:

@@ -18,7 +18,6 @@ from tans_core.rules import ContextRule
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
-
 from tans_lax.control_flow.cond import active_lanes_p, cond_p
 from tans_lax.control_flow.cond.residuals import BranchParts, JoinedParts, join_parts
 from tans_lax.control_flow.memo import BodyMemo
@@ -159,9 +158,7 @@ def _with_zero_cts(
     return _MEMO.get(body, (own, wanted, tuple(avals)), lambda: extended(body, (), epilogue))
 
 
-def _active_lanes_jvp(
-    primals: Sequence[Value], tangents: Sequence[Value]
-) -> tuple[Value, Value]:
+def _active_lanes_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
     active, x = primals
     out = active_lanes_p.bind(active, x)
     tangent = tangents[1]

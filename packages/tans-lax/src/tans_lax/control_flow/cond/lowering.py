@@ -5,11 +5,10 @@ from typing import Any, Final
 
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
-from tans_xla import hlo
-from tans_xla.lowering import LoweringContext
-
 from tans_lax.control_flow import regions
 from tans_lax.control_flow.cond import active_lanes_p, cond_p
+from tans_xla import hlo
+from tans_xla.lowering import LoweringContext
 
 type Value = Any  # ir.Value
 

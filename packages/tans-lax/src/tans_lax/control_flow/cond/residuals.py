@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 
 from tans_core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
 from tans_core.types import AbstractValue
-
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import extended, widened, with_variables
 from tans_lax.rows import zeros_like_aval

@@ -9,7 +9,6 @@ from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import Typed
 from tans_core.types import AbstractValue, same_but_weak
-
 from tans_lax.control_flow.carry import shown
 from tans_lax.control_flow.cond import active_lanes_p, cond_p
 
@@ -30,9 +29,7 @@ def _cond_type(
         all(getattr(a, "weak_type", False) for a in column)
         for column in zip(*(b.out_avals for b in branches), strict=True)
     ]
-    outs = [
-        a if w else a.strong() for a, w in zip(branches[0].out_avals, weak, strict=True)
-    ]
+    outs = [a if w else a.strong() for a, w in zip(branches[0].out_avals, weak, strict=True)]
     effects = frozenset[Any]().union(*(b.effects for b in branches))
     return Typed(outs, effects) if effects else outs
 

@@ -9,9 +9,9 @@ from tans_core.config import disable_jit
 from tans_core.errors import ConcretizationTypeError, message
 from tans_core.primitive import Primitive
 from tans_core.trace import Tracer
+from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue
 from tans_core.values import is_value, typeof
-
 from tans_lax.control_flow.carry import (
     check_carry_structure,
     check_carry_types,
@@ -212,7 +212,7 @@ def _length(xs: Any, leaves: Sequence[Value], length: Any) -> int:
 
 def _lengths_text(xs: Any, expected: str) -> str:
     lines = [
-        f"  xs{tree.keystr(path)}: {typeof(x).str_short(short_dtypes=False)}"
+        f"  xs{keystr(path)}: {typeof(x).str_short(short_dtypes=False)}"
         for path, x in tree.flatten_with_path(xs)[0]
     ]
     return (

@@ -7,7 +7,6 @@ from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
-
 from tans_lax.control_flow.scan import scan_p
 from tans_lax.rows import batch_to_front, move_axis
 
@@ -30,15 +29,16 @@ def settle_dims(
     num_carry = len(carry)
     carry = [None if d is None else 0 for d in carry]
     while True:
-        _, dims_out = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs))
+        batched, dims_out = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs))
         grown = [0 if d is not None or o is not None else None
                  for d, o in zip(carry, dims_out, strict=False)]  # fmt: skip
         if grown == carry:
             break
         carry = grown
-    dims_out = (*carry, *dims_out[num_carry:])
-    batched, _ = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs), dims_out)
-    return batched, dims_out
+    wanted = (*carry, *dims_out[num_carry:])
+    if dims_out != wanted:
+        batched, _ = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs), wanted)
+    return batched, wanted
 
 
 def _scan_batch(

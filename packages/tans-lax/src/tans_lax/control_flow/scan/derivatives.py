@@ -15,7 +15,6 @@ from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.zeros import Zero, is_zero, zero_tangent
-
 from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.masks import grow_carry, split_at
 from tans_lax.control_flow.programs import rearranged
@@ -74,11 +73,11 @@ def _scan_jvp(
     return primal_outs, merge(nz_out, zeros, [*carry_dot, *ys_dot])
 
 
-def _zero_tangents(body: ClosedJaxpr, num_carry: int, length: int, nz: Sequence[bool]) -> list[Zero]:
+def _zero_tangents(
+    body: ClosedJaxpr, num_carry: int, length: int, nz: Sequence[bool]
+) -> list[Zero]:
     """Return the symbolic zeros of the results without a tangent."""
-    avals = [
-        a if i < num_carry else stacked_type(a, length) for i, a in enumerate(body.out_avals)
-    ]
+    avals = [a if i < num_carry else stacked_type(a, length) for i, a in enumerate(body.out_avals)]
     return [zero_tangent(a) for a, z in zip(avals, nz, strict=True) if not z]
 
 

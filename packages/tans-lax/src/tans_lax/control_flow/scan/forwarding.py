@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tans_core.jaxpr import ClosedJaxpr, Var
-
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import rearranged
 
@@ -42,12 +41,12 @@ _MEMO: Final[BodyMemo[Forwarding]] = BodyMemo()
 
 
 def forwarded(body: ClosedJaxpr, num_consts: int, num_carry: int) -> Forwarding:
-    """Find the carries that never change (they become constants), the results that are elements
-    of xs as they came, and results that are equal to one another.
+    """Find results that a scan need not make.
+
+    Carries that never change become constants; results that are elements of xs as they came are
+    those xs; equal results are made once.
     """
-    return _MEMO.get(
-        body, (num_consts, num_carry), lambda: _forwarded(body, num_consts, num_carry)
-    )
+    return _MEMO.get(body, (num_consts, num_carry), lambda: _forwarded(body, num_consts, num_carry))
 
 
 def _forwarded(body: ClosedJaxpr, num_consts: int, num_carry: int) -> Forwarding:

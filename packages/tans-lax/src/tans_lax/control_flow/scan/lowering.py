@@ -12,12 +12,11 @@ import numpy as np
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.types import ShapedArray
-from tans_xla import hlo
-from tans_xla.lowering import LoweringContext
-
 from tans_lax.control_flow import regions
 from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.scan import scan_p
+from tans_xla import hlo
+from tans_xla.lowering import LoweringContext
 
 type Value = Any  # ir.Value
 

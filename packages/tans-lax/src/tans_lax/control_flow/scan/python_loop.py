@@ -5,7 +5,6 @@ from typing import Any
 
 from tans_core import tree
 from tans_core.errors import message
-
 from tans_lax.concatenation import concatenate
 from tans_lax.control_flow.functions import Call, TreeDef, Value
 from tans_lax.shape import expand_dims

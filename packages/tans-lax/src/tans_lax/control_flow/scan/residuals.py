@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var, eval_closed
-
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import pruned, with_variables
 from tans_lax.control_flow.scan import scan_p
@@ -110,9 +109,7 @@ def _plan(
     jaxpr = body.jaxpr
     invariant, hoistable = _invariant_part(body, num_consts)
     operands = {
-        v: i
-        for i, v in enumerate(jaxpr.invars)
-        if not num_consts <= i < num_consts + num_carry
+        v: i for i, v in enumerate(jaxpr.invars) if not num_consts <= i < num_consts + num_carry
     }
     outs = list(jaxpr.outvars[:num_outs])
     stacked = {v: num_carry + j for j, v in enumerate(outs[num_carry:]) if type(v) is Var}

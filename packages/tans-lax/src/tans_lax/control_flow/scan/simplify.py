@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from tans_core.jaxpr import Eqn
 from tans_core.primitive import Primitive
-
 from tans_lax.control_flow.programs import pruned
 from tans_lax.control_flow.scan import scan_p
 

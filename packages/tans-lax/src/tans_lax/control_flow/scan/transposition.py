@@ -11,7 +11,6 @@ from tans_core.context import Mask, TransposeContext, merge, partition
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.types import AbstractValue
 from tans_core.zeros import Zero, is_linear_input, is_zero
-
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import extended, pruned, rearranged, with_variables
 from tans_lax.control_flow.scan import scan_p
@@ -71,7 +70,7 @@ def scan_transpose(
         lambda: _transpose_body(ctx, jaxpr, *shape, nz_carry, nz_ys),
     )
     consts, linear_consts = partition(linear[:num_consts], operands[:num_consts])
-    xs, linear_xs = partition(linear[first_x:], operands[first_x:])
+    xs, _ = partition(linear[first_x:], operands[first_x:])
     sums = [
         zeros_like_aval(x.aval.to_cotangent())
         for x, nz in zip(linear_consts, body.consts, strict=True)

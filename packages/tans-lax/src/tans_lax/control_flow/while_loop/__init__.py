@@ -13,7 +13,6 @@ from tans_core.primitive import Primitive
 from tans_core.trace import Tracer
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
-
 from tans_lax.control_flow.carry import (
     check_carry_structure,
     check_carry_types,
@@ -104,9 +103,7 @@ def _while_leaves(
 
     body, init = settle_carry(init, trace)
     avals = list(body.jaxpr.in_avals[len(body.consts) :])
-    check_carry_types(
-        "while_loop", body_fun, "init_val", init_tree, avals, body.jaxpr.out_avals
-    )
+    check_carry_types("while_loop", body_fun, "init_val", init_tree, avals, body.jaxpr.out_avals)
     cond = trace_body(cond_fun, in_tree, avals, "while_loop")
     _check_condition(cond_fun, cond)
     return while_p.bind(
@@ -235,7 +232,9 @@ def _dynamic_fori(
 
     def trace(avals: list[AbstractValue]) -> tuple[Body, Sequence[AbstractValue]]:
         body = trace_body(body_fun, in_tree, avals, "fori_loop", _call_while_step)
-        check_carry_structure("fori_loop", body_fun, "(i, upper, init_val)", carry_tree, body.out_tree)
+        check_carry_structure(
+            "fori_loop", body_fun, "(i, upper, init_val)", carry_tree, body.out_tree
+        )
         return body, body.jaxpr.out_avals
 
     body, carry = settle_carry([start, end, *init], trace)

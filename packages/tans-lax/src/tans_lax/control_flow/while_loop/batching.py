@@ -12,8 +12,8 @@ from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.values import typeof
-
 from tans_lax.control_flow.memo import BodyMemo
+from tans_lax.control_flow.scan.batching import settle_dims
 from tans_lax.control_flow.while_loop import while_p
 from tans_lax.elementwise.selection import select_n
 from tans_lax.reductions import reduce_or
@@ -38,23 +38,13 @@ def _while_batch(
 ) -> tuple[list[Value], list[int | None]]:
     first = cond_nconsts + body_nconsts
     cond_dims, body_dims = dims[:cond_nconsts], dims[cond_nconsts:first]
-    carry = tuple(None if d is None else 0 for d in dims[first:])
-    while True:
-        _, dims_out = ctx.batch_jaxpr(body_jaxpr, axis, (*body_dims, *carry))
-        grown = tuple(
-            0 if d is not None or o is not None else None
-            for d, o in zip(carry, dims_out, strict=True)
-        )
-        if grown == carry:
-            break
-        carry = grown
-    _, (predicate_dim,) = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry))
-    by_lane = predicate_dim is not None
-    if by_lane:
-        carry = tuple(0 for _ in carry)
-    predicate = (0,) if by_lane else (None,)
-    cond, _ = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry), predicate)
-    body, _ = ctx.batch_jaxpr(body_jaxpr, axis, (*body_dims, *carry), carry)
+    body, carry = settle_dims(ctx, axis, body_jaxpr, body_dims, dims[first:], ())
+    cond, predicate = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry))
+    by_lane = predicate != (None,)
+    if by_lane and (None in carry or predicate != (0,)):
+        carry = (0,) * len(carry)
+        cond, _ = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry), (0,))
+        body, _ = ctx.batch_jaxpr(body_jaxpr, axis, (*body_dims, *carry), carry)
     init = [
         x if out is None else batch_to_front(axis, x, d)
         for x, d, out in zip(args[first:], dims[first:], carry, strict=True)

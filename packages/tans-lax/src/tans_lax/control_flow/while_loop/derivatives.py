@@ -13,7 +13,6 @@ from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.zeros import is_zero, zero_tangent
-
 from tans_lax.control_flow.masks import grow_carry, split_at
 from tans_lax.control_flow.programs import pruned, rearranged, widened, without_effects
 from tans_lax.control_flow.while_loop import while_p
@@ -62,9 +61,7 @@ def _tangent_loop(
     consts_dot = [t for t in consts_dot if not is_zero(t)]
     init_dot = [instantiate_zeros(t) for t, z in zip(init_dot, nz, strict=True) if z]
     n_carry = len(init)
-    c, k, c_dot, k_dot = split_at(
-        range(len(body.in_avals)), body_nconsts, n_carry, len(consts_dot)
-    )
+    c, k, c_dot, k_dot = split_at(range(len(body.in_avals)), body_nconsts, n_carry, len(consts_dot))
     body = rearranged(body, (*c, *c_dot, *k, *k_dot), range(len(body.out_avals)))
     ignored = body.in_avals[len(body.in_avals) - len(init_dot) :]
     cond = widened(
@@ -157,9 +154,7 @@ def _known_loop(
         [i < n for i in range(len(body.out_avals))],
         [True] * len(body.in_avals),
     )
-    cond, _ = pruned(
-        cond, [i < 1 for i in range(len(cond.out_avals))], [True] * len(cond.in_avals)
-    )
+    cond, _ = pruned(cond, [i < 1 for i in range(len(cond.out_avals))], [True] * len(cond.in_avals))
     return while_p.bind(
         *cond_consts, *body_consts, *init,
         cond_nconsts=len(cond_consts), cond_jaxpr=cond,

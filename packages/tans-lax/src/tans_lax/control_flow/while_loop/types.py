@@ -9,7 +9,6 @@ from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import Typed
 from tans_core.types import AbstractValue, same_but_weak
-
 from tans_lax.control_flow.carry import shown
 from tans_lax.control_flow.while_loop import while_p
 
