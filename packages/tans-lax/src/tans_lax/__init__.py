@@ -102,6 +102,10 @@ _PUBLIC: Final = {
         ConvDimensionNumbers conv_dimension_numbers conv_general_permutations
         conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple
     """,
+    "control_flow.scan": "scan scan_p",
+    "control_flow.while_loop": "fori_loop while_loop while_p",
+    "control_flow.cond": "cond cond_p switch",
+    "control_flow.associative_scan": "associative_scan",
     "sorting": "sort sort_key_val sort_p top_k top_k_p",
     "windows": """
         reduce_window reduce_window_max_p reduce_window_min_p reduce_window_p
