@@ -7,6 +7,7 @@ from tans_core import typeof
 
 from tans_lax.creation import full_like
 from tans_lax.elementwise.arithmetic import add, mul
+from tans_lax.shape import broadcast_to_shape
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -35,7 +36,7 @@ def polynomial(x: Value, coeffs: Sequence[Value], *, unroll: int | None = None) 
         return full_like(x, 0)
     out = coeffs.pop()
     if not coeffs:
-        return add(mul(x, 0), out) if typeof(x).shape else out
+        return broadcast_to_shape(out, typeof(x).shape)
     for coeff in reversed(coeffs):
         out = add(mul(out, x), coeff)
     return out

@@ -75,14 +75,14 @@ def _same(x: Value) -> Value:
 
 def _mul_transpose(ct: Value, x: Value, y: Value) -> tuple[Value, Value]:
     if type(x) is LinearInput:
-        return reduce_to_type(mul(ct, y), x.aval), None
-    return None, reduce_to_type(mul(x, ct), y.aval)
+        return reduce_to_type(mul_p.bind(ct, y), x.aval), None
+    return None, reduce_to_type(mul_p.bind(x, ct), y.aval)
 
 
 def _div_transpose(ct: Value, x: Value, y: Value) -> tuple[Value, None]:
     if type(y) is LinearInput:
         not_linear(ct, x, y)
-    return reduce_to_type(div(ct, y), x.aval), None
+    return reduce_to_type(div_p.bind(ct, y), x.aval), None
 
 
 def _sign_jvp(primals: tuple[Value], tangents: tuple[Value]) -> tuple[Value, Value]:
@@ -148,8 +148,8 @@ JVP: Final[dict[Primitive, Rule]] = {
     abs_p: _abs_jvp,
     add_p: _sum_jvp(add_p, add_p.bind, _same),
     sub_p: _sum_jvp(sub_p, sub_p.bind, neg),
-    mul_p: jvp_of(mul_p, lambda t, x, y: mul(t, y), lambda t, x, y: mul(x, t)),
-    div_p: jvp_of_output(div_p, lambda t, out, x, y: div(t, y), _div_jvp_denominator),
+    mul_p: jvp_of(mul_p, lambda t, x, y: mul_p.bind(t, y), lambda t, x, y: mul_p.bind(x, t)),
+    div_p: jvp_of_output(div_p, lambda t, out, x, y: div_p.bind(t, y), _div_jvp_denominator),
     rem_p: jvp_of_output(rem_p, _rem_jvp_numerator, _rem_jvp_denominator),
     max_p: jvp_of_output(max_p, _max_jvp_first, _max_jvp_second),
     min_p: jvp_of_output(min_p, _min_jvp_first, _min_jvp_second),
