@@ -10,8 +10,7 @@ from tans_lax.control_flow.scan import scan, scan_p
 from tans_lax.control_flow.while_loop import fori_loop
 from tans_lax.contractions import dot
 from tans_lax.elementwise.arithmetic import add, mul
-from tans_lax.elementwise.exponential import tanh
-from tans_lax.elementwise.trigonometric import sin
+from tans_lax.elementwise.trigonometric import sin, tanh
 from tans_lax.reductions import reduce_sum
 from tans_xla import jit, make_jaxpr
 

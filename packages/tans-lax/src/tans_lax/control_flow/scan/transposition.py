@@ -12,8 +12,9 @@ from tans_core.jaxpr import ClosedJaxpr
 from tans_core.types import AbstractValue
 from tans_core.zeros import Zero, is_linear_input, is_zero
 from tans_lax.control_flow.memo import BodyMemo
-from tans_lax.control_flow.programs import extended, pruned, rearranged, with_variables
+from tans_lax.control_flow.programs import extended, rearranged
 from tans_lax.control_flow.scan import scan_p
+from tans_lax.control_flow.scan.known_carry import split_carry
 from tans_lax.elementwise.arithmetic import add_any_p
 from tans_lax.rows import instantiate_zeros, zeros_like_aval
 
@@ -56,10 +57,14 @@ def scan_transpose(
     first_x = num_consts + num_carry
     linear = tuple(map(is_linear_input, operands))
     if not all(linear[num_consts:first_x]):
-        return _transpose_with_known_carry(
-            ctx, cts, operands, jaxpr, num_consts, num_carry,
-            reverse=reverse, length=length, **params,
+        plan = split_carry(jaxpr, linear, num_consts, num_carry)
+        given = scan_transpose(
+            ctx, [cts[i] for i in plan.outs],
+            *plan.operands(operands, reverse=reverse, length=length, **params),
+            jaxpr=rearranged(jaxpr, plan.ins, plan.outs), num_consts=num_consts,
+            num_carry=len(plan.linear), reverse=reverse, length=length, **params,
         )  # fmt: skip
+        return plan.cotangents(given, linear)
     ct_carry, ct_ys = cts[:num_carry], cts[num_carry:]
     nz_carry = tuple(not is_zero(ct) for ct in ct_carry)
     nz_ys = tuple(not is_zero(ct) for ct in ct_ys)
@@ -168,72 +173,3 @@ def _accumulating(body: ClosedJaxpr, sums: Avals, lost: Sequence[Any]) -> Closed
         return [*new, *carry, *rest]
 
     return extended(body, sums, epilogue)
-
-
-def _transpose_with_known_carry(
-    ctx: TransposeContext,
-    cts: Sequence[Value],
-    operands: Sequence[Value],
-    jaxpr: ClosedJaxpr,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
-) -> list[Value]:
-    """Transpose a scan that carries values not linear in anything, such as a loop counter.
-
-    They depend on non-linear operands only: a scan of their own computes and stacks them, and they
-    become xs of the scan to transpose.
-    """
-    first_x = num_consts + num_carry
-    linear = tuple(map(is_linear_input, operands))
-    known = [k for k in range(num_carry) if not linear[num_consts + k]]
-    stacked = _stack_known_carries(operands, linear, jaxpr, known, num_consts, num_carry, params)
-    carried = [k for k in range(num_carry) if linear[num_consts + k]]
-    ins = [
-        *range(num_consts),
-        *(num_consts + k for k in carried),
-        *(num_consts + k for k in known),
-        *range(first_x, len(operands)),
-    ]
-    outs = [*carried, *range(num_carry, len(jaxpr.out_avals))]
-    new_operands = [*operands]
-    for k, x in zip(known, stacked, strict=True):
-        new_operands[num_consts + k] = x
-    given = scan_transpose(
-        ctx, [cts[i] for i in outs], *(new_operands[i] for i in ins),
-        jaxpr=rearranged(jaxpr, ins, outs), num_consts=num_consts, num_carry=len(carried),
-        **params,
-    )  # fmt: skip
-    by_operand = dict(zip(ins, given, strict=True))
-    return [by_operand[i] for i in range(len(operands))]
-
-
-def _stack_known_carries(
-    operands: Sequence[Value],
-    linear: Mask,
-    jaxpr: ClosedJaxpr,
-    known: list[int],
-    num_consts: int,
-    num_carry: int,
-    params: dict[str, Any],
-) -> list[Value]:
-    """Run the part of the scan that makes the known carries; return each one stacked."""
-    used = tuple(i in known for i in range(len(jaxpr.out_avals)))
-    keep = tuple(num_consts <= i < num_consts + num_carry and i - num_consts in known
-                 for i in range(len(operands)))  # fmt: skip
-    small, used_ins = pruned(jaxpr, used, keep)
-    wrong = [i for i, (u, lin) in enumerate(zip(used_ins, linear, strict=True)) if u and lin]
-    if wrong:
-        raise NotImplementedError(
-            f"scan: can't transpose, because carries {known} are not linear but depend on the "
-            f"linear operands {wrong}; expected the function to be linear in them. Transpose "
-            "linear functions only."
-        )
-    n_consts, n = sum(used_ins[:num_consts]), len(known)
-    carries = small.jaxpr.invars[n_consts : n_consts + n]
-    body = with_variables(small, outvars=[*small.jaxpr.outvars, *carries])
-    outs = scan_p.bind(
-        *(x for x, u in zip(operands, used_ins, strict=True) if u),
-        jaxpr=body, num_consts=n_consts, num_carry=n, **params,
-    )  # fmt: skip
-    return outs[n:]
