@@ -12,6 +12,7 @@ from tans_xla._jaxlib import (
     DLPACK_VERSION,
     ArrayImpl,
     Device,
+    JaxRuntimeError,
     from_dlpack_capsule,
     to_dlpack_capsule,
 )
@@ -24,10 +25,10 @@ from tans_xla.transfer.target import make_target
 class DLDeviceType(enum.IntEnum):
     """Kinds of device of the DLPack standard that Tans knows."""
 
-    kDLCPU = 1
-    kDLCUDA = 2
-    kDLCUDAHost = 3
-    kDLROCM = 10
+    kDLCPU = 1  # noqa: N815  (the names of the standard)
+    kDLCUDA = 2  # noqa: N815
+    kDLCUDAHost = 3  # noqa: N815
+    kDLROCM = 10  # noqa: N815
 
 
 _BY_PLATFORM: Final = {
@@ -81,6 +82,7 @@ def to_capsule(
     """Return a DLPack capsule of the array's buffer.
 
     Args:
+      self: the array, on one device.
       stream: the consumer's stream, where the platform has streams.
       max_version: newest DLPack version the consumer knows; None asks for the old form.
       dl_device: device the consumer wants; None means the array's own.
@@ -177,8 +179,16 @@ def _import(external: Any, device: Device, copy: bool | None) -> ArrayImpl:
     if device.platform != "cpu":
         stream = device.get_stream_for_external_ready_events()
     capsule = external.__dlpack__() if stream is None else external.__dlpack__(stream=stream)
-    with serve_piece_shardings():
-        array = from_dlpack_capsule(capsule, device, stream, copy)
+    try:
+        with serve_piece_shardings():
+            array = from_dlpack_capsule(capsule, device, stream, copy)
+    except JaxRuntimeError as error:
+        if copy is False:
+            raise ValueError(
+                f"from_dlpack: copy=False was given, but the buffer can't be shared: {error}. "
+                "Leave copy out."
+            ) from None
+        raise
     if copy:
         array = array.__copy__()
     return _canonical(array, copy)

@@ -12,7 +12,7 @@ from tans_xla._jaxlib import array_result_handler
 from tans_xla.compile import OptionItems, compile_module
 from tans_xla.physical import physical_aval
 from tans_xla.placement import Placement
-from tans_xla.transfer.place import place as transfer_place
+from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import make_target
 
 
@@ -136,7 +136,7 @@ def place(x: Any, aval: Any, sharding: Any) -> ArrayImpl:
 
 def shard_argument(x: Any, sharding: Any) -> ArrayImpl:
     """Transfer a value to a sharding."""
-    return transfer_place(x, make_target(sharding))
+    return put_leaf(x, make_target(sharding))
 
 
 def lower(closed: ClosedJaxpr, name: str, platforms: Sequence[str], **options: Any) -> Any:

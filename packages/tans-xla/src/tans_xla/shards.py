@@ -20,7 +20,9 @@ class Shard:
 
     __slots__ = ("_data", "_global_shape", "_sharding", "device", "replica_id")
 
-    def __init__(self, device: Device, array: ArrayImpl, data: ArrayImpl | None, replica: int):
+    def __init__(
+        self, device: Device, array: ArrayImpl, data: ArrayImpl | None, replica: int
+    ) -> None:
         self.device = device
         self.replica_id = replica
         self._sharding = array._sharding
@@ -107,5 +109,3 @@ def check_and_rearrange(arrays: Sequence[ArrayImpl], sharding: Any, aval: Any) -
                 f"sharding {sharding!r}. Cut the pieces with sharding.devices_indices_map(shape)."
             )
     return [by_device[device] for device in expected]
-
-

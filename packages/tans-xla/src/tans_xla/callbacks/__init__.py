@@ -15,9 +15,7 @@ from tans_xla.callbacks.batched import VMAP_METHODS
 from tans_xla.callbacks.host import FlatCallback
 
 # Not lowered through templates: a template is shared by modules, and a callback belongs to one.
-pure_callback_p = Primitive(
-    "pure_callback", family=__name__, multiple_results=True, call_like=True
-)
+pure_callback_p = Primitive("pure_callback", family=__name__, multiple_results=True, call_like=True)
 io_callback_p = Primitive("io_callback", family=__name__, multiple_results=True, call_like=True)
 debug_callback_p = Primitive(
     "debug_callback", family=__name__, multiple_results=True, call_like=True

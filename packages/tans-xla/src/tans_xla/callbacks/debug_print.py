@@ -67,7 +67,7 @@ class _Printer:
         if self.use_logging:
             logger.info(text)
         else:
-            print(text)  # noqa: T201  (what the user asked for)
+            print(text)
 
 
 def _value(x: Any) -> Any:

@@ -1,11 +1,11 @@
-"""Derivatives of callbacks: Python code can't be differentiated; debug callbacks look at primals."""
+"""Derivatives of callbacks: Python code has none; debug callbacks look at primals."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 from tans_core.primitive import Primitive
-from tans_core.zeros import is_zero, zero_tangent
 from tans_core.values import typeof
+from tans_core.zeros import is_zero, zero_tangent
 from tans_xla.callbacks import debug_callback_p, io_callback_p, pure_callback_p
 
 

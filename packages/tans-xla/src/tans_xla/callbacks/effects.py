@@ -7,7 +7,7 @@ from tans_core.effects import Effect
 
 
 class DebugEffect(Effect):
-    """A callback that looks at values; it may run in any order and be dropped with dead branches."""
+    """A callback that looks at values, in any order."""
 
     is_ordered = False
 

@@ -10,13 +10,13 @@ from tans_xla import runtime_tokens
 from tans_xla._jaxlib import JaxRuntimeError
 from tans_xla.callbacks import debug_callback_p, io_callback_p, pure_callback_p
 from tans_xla.host_value import host_value
-from tans_xla.transfer.place import place, put_numpy
+from tans_xla.transfer.place import put_leaf, put_numpy
 
 
 def _run(
     callback: Callable[..., Any], args: Sequence[Any], avals: Sequence[ShapedArray]
 ) -> list[Any]:
-    values = [host_value(place(x, None)) for x in args]
+    values = [host_value(put_leaf(x, None)) for x in args]
     try:
         outs = callback(*values, avals=avals)
     except Exception as error:

@@ -72,7 +72,10 @@ class FlatCallback:
                 f"{self.name}: the callback {self.fun!r} returned a value of structure {found}, "
                 f"but result_shape_dtypes announced {self.out_tree}. Make the two agree."
             )
-        return [self._check_leaf(x, aval, i) for i, (x, aval) in enumerate(zip(leaves, avals))]
+        return [
+            self._check_leaf(x, aval, i)
+            for i, (x, aval) in enumerate(zip(leaves, avals, strict=True))
+        ]
 
     def _check_leaf(self, leaf: Any, aval: ShapedArray, position: int) -> np.ndarray:
         value = np.asarray(leaf)
@@ -122,6 +125,7 @@ class HostCallback:
         self.has_token = has_token
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
+        """Call back; a token comes first and is handed through."""
         if self.has_token:
             token, *args = args
             return (token, *self.callback(*args, avals=self.avals))

@@ -16,8 +16,7 @@ from tans_xla._jaxlib import (
     batched_copy_to_host_async,
 )
 from tans_xla.host_value import check_readable, host_value
-from tans_xla.transfer.place import place
-from tans_xla.transfer.place import put_value as put_value
+from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import Destination, is_destination, make_target
 
 device_put_p = Primitive("device_put", family=__name__, multiple_results=True)
@@ -101,7 +100,7 @@ def _put_leaves(
         target = known.get(id(device))
         if target is None and device is not None:
             target = known[id(device)] = make_target(device)
-        result = place(x, target, copy=alias is False or bool(donate))
+        result = put_leaf(x, target, copy=alias is False or bool(donate))
         if donate and type(x) is ArrayImpl:
             x.delete()
         results.append(result)
@@ -114,9 +113,7 @@ def _bind(x: Tracer, device: Any, donate: Any, alias: Any, source: Any) -> Any:
         semantics = ArrayCopySemantics.DONATE_INPUT
     elif alias is False:
         semantics = ArrayCopySemantics.ALWAYS_COPY
-    (result,) = device_put_p.bind(
-        x, copy_semantics=(semantics,), devices=(device,), srcs=(source,)
-    )
+    (result,) = device_put_p.bind(x, copy_semantics=(semantics,), devices=(device,), srcs=(source,))
     return result
 
 

@@ -12,9 +12,7 @@ def _device_put_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[list[Any], list[Any]]:
     outs = device_put_p.bind(*primals, **params)
-    moved = [
-        t if type(t) is Zero else _bind_one(t, i, params) for i, t in enumerate(tangents)
-    ]
+    moved = [t if type(t) is Zero else _bind_one(t, i, params) for i, t in enumerate(tangents)]
     return outs, moved
 
 
@@ -23,9 +21,7 @@ def _bind_one(x: Any, i: int, params: dict[str, Any]) -> Any:
     return out
 
 
-def _device_put_transpose(
-    cts: Sequence[Any], *operands: Any, **params: Any
-) -> list[Any]:
+def _device_put_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     back = {**params, "devices": params["srcs"], "srcs": params["devices"]}
     return [
         _bind_one(ct, i, back) if is_linear_input(x) and type(ct) is not Zero else None

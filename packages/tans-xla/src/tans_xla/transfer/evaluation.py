@@ -6,7 +6,7 @@ from typing import Any, Final
 from tans_core.primitive import Primitive
 from tans_xla._jaxlib import ArrayCopySemantics
 from tans_xla.transfer import device_put_p
-from tans_xla.transfer.place import place
+from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import make_target
 
 
@@ -14,7 +14,7 @@ def _device_put(
     *args: Any, devices: tuple[Any, ...], copy_semantics: tuple[Any, ...], **_: Any
 ) -> list[Any]:
     return [
-        place(
+        put_leaf(
             x,
             None if device is None else make_target(device),
             copy=semantics is not ArrayCopySemantics.REUSE_INPUT,

@@ -22,7 +22,7 @@ from tans_xla._jaxlib import (
     batched_device_put,
 )
 from tans_xla.host_value import check_not_deleted, host_value, printed_type
-from tans_xla.transfer.target import Target, default_target, sharding_target
+from tans_xla.transfer.target import Target, default_target
 
 _COPY_NOW: Final = HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 _SCALAR_DTYPES: Final = {
@@ -33,7 +33,7 @@ _SCALAR_DTYPES: Final = {
 }
 
 
-def place(value: Any, target: Target | None, copy: bool = False, name: str = "device_put") -> Any:
+def put_leaf(value: Any, target: Target | None, copy: bool = False, name: str = "device_put") -> Any:
     """Return `value` as an array at `target`.
 
     Args:
@@ -61,7 +61,7 @@ def _place_other(value: Any, target: Target | None, copy: bool, name: str) -> An
     if isinstance(value, np.ndarray | np.generic):
         return put_numpy(np.asarray(value), target)
     if hasattr(value, "__jax_array__"):
-        return place(value.__jax_array__(), target, copy, name)
+        return put_leaf(value.__jax_array__(), target, copy, name)
     for kind, default in _SCALAR_DTYPES.items():
         if isinstance(value, kind):
             return put_numpy(np.array(value, default()), target, weak_type=kind is not bool)
@@ -92,30 +92,6 @@ def put_numpy(
             target.sharding, [value], target.devices, target.committed, False, _COPY_NOW,
         )  # fmt: skip
     return _put_pieces(value, aval, target)
-
-
-def put_value(value: Any, aval: ShapedArray, sharding: Any) -> ArrayImpl:
-    """Return a program's argument as an array of type `aval` with a sharding.
-
-    Args:
-      value: array, NumPy array or scalar, Python scalar, of a dtype that narrows to `aval`'s.
-      aval: the argument's type.
-      sharding: where the program wants it.
-    """
-    target = sharding_target(sharding)
-    if type(value) is ArrayImpl:
-        return _move(value, target, False)
-    if type(value) is not np.ndarray or value.dtype != aval.dtype or not value.dtype.isnative:
-        value = np.asarray(value)
-        if value.dtype == dtypes.float0:
-            value = np.zeros(value.shape, bool)
-        value = value.astype(aval.dtype)
-    if target.is_single:
-        return batched_device_put(
-            sharded_type(aval.update(sharding=None), sharding),
-            sharding, [value], target.devices, True, False, _COPY_NOW,
-        )  # fmt: skip
-    return _put_pieces(value, aval.update(sharding=None), target)
 
 
 def _put_pieces(value: np.ndarray, aval: ShapedArray, target: Target) -> ArrayImpl:
