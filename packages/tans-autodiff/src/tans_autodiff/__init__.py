@@ -1,1 +1,62 @@
-"""Placeholder."""
+"""Automatic differentiation: forward and reverse mode, custom rules, checkpointing."""
+
+from tans_core import require_interface
+
+_INTERFACE_BUILT_FOR = 1
+require_interface("tans-autodiff", built_for=_INTERFACE_BUILT_FOR)
+
+from tans_autodiff.checkpoint import checkpoint, checkpoint_name, remat  # noqa: E402
+from tans_autodiff.checkpoint_policies import (  # noqa: E402
+    Offloadable,
+    Recompute,
+    Saveable,
+    checkpoint_policies,
+)
+from tans_autodiff.custom_gradient import closure_convert, custom_gradient  # noqa: E402
+from tans_autodiff.custom_jvp import custom_jvp  # noqa: E402
+from tans_autodiff.custom_vjp import custom_vjp  # noqa: E402
+from tans_autodiff.forward import jvp, linearize  # noqa: E402
+from tans_autodiff.fwd_and_bwd import fwd_and_bwd  # noqa: E402
+from tans_autodiff.gradient import grad, value_and_grad  # noqa: E402
+from tans_autodiff.jacobian import hessian, jacfwd, jacobian, jacrev  # noqa: E402
+from tans_autodiff.linear_transpose import linear_transpose  # noqa: E402
+from tans_autodiff.residuals import NotNeeded, NotSaveable  # noqa: E402
+from tans_autodiff.symbolic_zero import (  # noqa: E402
+    CustomVJPPrimal,
+    SymbolicZero,
+    custom_vjp_primal_tree_values,
+    zero_from_primal,
+)
+from tans_autodiff.vjp import VJP, vjp  # noqa: E402
+
+__all__ = [
+    "VJP",
+    "CustomVJPPrimal",
+    "NotNeeded",
+    "NotSaveable",
+    "Offloadable",
+    "Recompute",
+    "Saveable",
+    "SymbolicZero",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "custom_vjp_primal_tree_values",
+    "fwd_and_bwd",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "remat",
+    "value_and_grad",
+    "vjp",
+    "zero_from_primal",
+]

@@ -1,6 +1,6 @@
 """What callers get: arrays in place of Python numbers, symbolic zeros and float0."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from tans_core._jaxlib import ArrayImpl
@@ -8,13 +8,18 @@ from tans_core.dtypes import float0
 from tans_core.trace import Tracer
 from tans_core.types import AbstractValue
 from tans_core.zeros import Zero
+from tans_lax.elementwise.identity import copy_p
 from tans_lax.rows import zeros_like_aval
+
+_HOST_VALUES: Final = (bool, int, float, complex, np.generic, np.ndarray)
 
 
 def as_array(x: Any) -> Any:
     """Return `x`, or an array of its type when it is a Python or NumPy value."""
     if type(x) is ArrayImpl or isinstance(x, Tracer):
         return x
+    if isinstance(x, _HOST_VALUES) and getattr(x, "dtype", None) != float0:
+        return copy_p.bind(x)
     return x
 
 

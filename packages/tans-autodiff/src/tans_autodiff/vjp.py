@@ -262,9 +262,9 @@ def pullback(
     in_nzs: Pytree,
 ) -> Any:
     """Do the work of `vjp`; keyword arguments are passed on to `fun`."""
-    leaves, in_tree = tree.flatten(primals)
-    in_avals = tuple(type_of_leaf("vjp", x) for x in leaves)
-    leaves = [as_array(x) for x in leaves]
+    given, in_tree = tree.flatten(primals)
+    in_avals = tuple(type_of_leaf("vjp", x) for x in given)
+    leaves = [as_array(x) for x in given]
     nonzero = tuple(has_tangent(a) for a in in_avals)
     if in_nzs is not None:
         wanted = spread_flags("in_nzs", in_nzs, primals)
@@ -280,8 +280,8 @@ def pullback(
         out_avals = tuple(type_of_leaf("vjp", x) for x in outs)
     run = running.result(outs)
     nonzero_out, linear, residuals = close(run)
-    sources = argument_sources(residuals, leaves)
-    needed = set(map(id, residuals))
+    sources = argument_sources(residuals, leaves, given)
+    needed = {id(r) for r, s in zip(residuals, sources, strict=True) if s is not None}
     entries = iter(
         NotNeeded() if id(x) not in needed else x if save else NotSaveable()
         for x, save in zip(leaves, saveable, strict=True)
@@ -314,8 +314,15 @@ def close(run: Linearization) -> tuple[Mask, ClosedJaxpr, list[Value]]:
 
 
 def argument_sources(
-    residuals: Sequence[Value], arguments: Sequence[Value]
+    residuals: Sequence[Value], arguments: Sequence[Value], given: Sequence[Value]
 ) -> tuple[int | None, ...]:
-    """Say which residuals are arguments, by identity."""
-    where = {id(x): i for i, x in reversed(list(enumerate(arguments)))}
+    """Say which residuals are arguments, by identity; Python numbers aren't kept as arguments.
+
+    Args:
+      residuals: what the backward pass reads.
+      arguments: the arguments as arrays.
+      given: the arguments as the caller passed them.
+    """
+    pairs = reversed(list(enumerate(zip(arguments, given, strict=True))))
+    where = {id(x): i for i, (x, raw) in pairs if not dtypes.is_python_scalar(raw)}
     return tuple(where.get(id(r)) for r in residuals)

@@ -1,0 +1,199 @@
+"""`checkpoint` (`remat`): trade computation for memory on the backward pass."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tans_core import tree
+from tans_core.cache import register_cache
+from tans_core.config import trace_context
+from tans_core.debug_info import debug_info_of
+from tans_core.errors import TracerBoolConversionError, message
+from tans_core.jaxpr import ClosedJaxpr
+from tans_core.staging import hoist_consts, trace_to_jaxpr
+from tans_core.trace import Tracer
+from tans_core.values import typeof
+
+from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.remat import name_p, remat_p
+
+type Function = Callable[..., Any]
+type Policy = Callable[..., Any]
+type Recorded = tuple[ClosedJaxpr, list[Any], Any]  # body, constants' values, output structure
+
+_recorded: WeakKeyDictionary[Function, dict[Any, Recorded]] = WeakKeyDictionary()
+register_cache("checkpointed functions", _recorded.clear)
+
+
+def checkpoint(
+    fun: Function,
+    *,
+    prevent_cse: Any = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Function:
+    """Return a function whose inner values are computed anew on the backward pass.
+
+    Values and gradients don't change, only what is kept in between: the arguments, and what the
+    policy saves.
+
+    Args:
+      fun: takes and returns pytrees of arrays of any shapes.
+      prevent_cse: whether to keep the compiler from merging the two computations; False is safe,
+        and faster, inside a scan. A tuple-tree of bools may match the arguments.
+      policy: ``policy(primitive, *input_types, **params)`` says of an operation whether its
+        results are saved; None saves nothing. `checkpoint_policies` has the standard ones.
+      static_argnums: positions of arguments to use as they are, without tracing.
+      static_argnames: accepted; keyword arguments are traced.
+
+    Returns:
+      A function with the arguments and results of `fun`.
+
+    Raises:
+      TypeError: `fun` is not callable, or `prevent_cse` is neither a bool nor a tuple of bools.
+      ValueError: a static position is out of range.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> from tans_autodiff import grad
+      >>> round(float(grad(checkpoint(lambda x: lax.sin(lax.sin(x))))(1.0)), 5)
+      0.36004
+    """
+    check_callable("checkpoint", fun)
+    _check_prevent_cse(prevent_cse)
+    statics = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        where = _static_positions(statics, len(args))
+        static = tuple((i, args[i]) for i in where)
+        dynamic = tuple(x for i, x in enumerate(args) if i not in where)
+        leaves, in_tree = tree.flatten((dynamic, kwargs))
+        closed, consts, out_tree = _record(fun, static, leaves, in_tree)
+        outs = remat_p.bind(
+            *consts,
+            *leaves,
+            jaxpr=closed,
+            prevent_cse=any(tree.leaves(prevent_cse)),
+            differentiated=False,
+            policy=policy,
+        )
+        return out_tree.unflatten(outs)
+
+    return checkpointed
+
+
+def remat(
+    fun: Function,
+    *,
+    prevent_cse: Any = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Function:
+    """Return a function whose inner values are computed anew on the backward pass.
+
+    Args:
+      fun: as for `checkpoint`, whose shorter name this is.
+      prevent_cse: as for `checkpoint`.
+      policy: as for `checkpoint`.
+      static_argnums: as for `checkpoint`.
+
+    Returns:
+      A function with the arguments and results of `fun`.
+
+    Raises:
+      TypeError: as for `checkpoint`.
+      ValueError: as for `checkpoint`.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> float(remat(lax.sin)(0.0))
+      0.0
+    """
+    return checkpoint(
+        fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
+    )
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Give values a name that checkpoint policies see.
+
+    Args:
+      x: pytree of arrays of any shapes.
+      name: the name.
+
+    Returns:
+      `x`, with every leaf named.
+
+    Example:
+      >>> float(checkpoint_name(2.0, "activations"))
+      2.0
+    """
+    return tree.map(lambda leaf: name_p.bind(leaf, name=name), x)
+
+
+def _check_prevent_cse(prevent_cse: Any) -> None:
+    ok = isinstance(prevent_cse, bool | tuple)
+    if not ok or not all(isinstance(leaf, bool) for leaf in tree.leaves(prevent_cse)):
+        raise TypeError(
+            message(
+                "checkpoint",
+                f"prevent_cse={prevent_cse!r} of type {type(prevent_cse).__name__}",
+                "a bool, or a tuple-tree of bools like the arguments",
+                "Pass prevent_cse=False inside a scan, and leave it out elsewhere.",
+            )
+        )
+
+
+def _static_positions(statics: tuple[int, ...], count: int) -> frozenset[int]:
+    if any(not -count <= i < count for i in statics):
+        raise ValueError(
+            message(
+                "checkpoint",
+                f"static_argnums={statics} and {count} positional arguments",
+                f"positions of at least {-count} and less than {count}",
+                "Pass static arguments by position.",
+            )
+        )
+    return frozenset(i % count for i in statics)
+
+
+def _record(fun: Function, static: tuple[Any, ...], leaves: list[Any], in_tree: Any) -> Recorded:
+    avals = tuple(type_of_leaf("checkpoint", x) for x in leaves)
+    table = None
+    key = (static, in_tree, avals, trace_context())
+    try:
+        table = _recorded.setdefault(fun, {})
+        found = table.get(key)
+    except TypeError:  # the function can't be referenced weakly, or a static can't be hashed
+        found = table = None
+    if found is not None:
+        return found
+    out_tree: Any = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal out_tree
+        dynamic, kwargs = in_tree.unflatten(values)
+        args = list(dynamic)
+        for i, x in sorted(static):
+            args.insert(i, x)
+        outs, out_tree = tree.flatten(fun(*args, **kwargs))
+        for x in outs:
+            typeof(x)
+        return outs
+
+    try:
+        closed = trace_to_jaxpr(flat, avals, debug_info_of("checkpoint", fun))
+    except TracerBoolConversionError as error:
+        error.add_note(
+            "checkpoint: the branch is inside a checkpointed function. If it depends on an "
+            "argument that is not an array, name that argument in static_argnums."
+        )
+        raise
+    closed, consts = hoist_consts(closed)
+    result = closed, consts, out_tree
+    if table is None or any(isinstance(c, Tracer) for c in consts):
+        return result  # what captures tracers must not outlive their trace
+    return table.setdefault(key, result)

@@ -1,0 +1,55 @@
+"""`fwd_and_bwd`: a forward and a backward function that are compiled apart."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tans_xla import jit
+
+from tans_autodiff.arguments import Argnums, canonical_argnums, check_callable, positions, put
+from tans_autodiff.vjp import VJP, pullback
+
+type Function = Callable[..., Any]
+
+
+def fwd_and_bwd(
+    fun: Function, argnums: Argnums, has_aux: bool = False, jitted: bool = True
+) -> tuple[Function, Function]:
+    """Return the forward and the backward pass of a function as two functions.
+
+    Args:
+      fun: takes pytrees of arrays of any shapes; with `has_aux`, returns ``(output, aux)``.
+      argnums: position or positions of the arguments to differentiate.
+      has_aux: whether `fun` returns ``(output, aux)``.
+      jitted: whether to compile both.
+
+    Returns:
+      ``(fwd, bwd)``. ``fwd(*args, **kwargs)`` returns ``(output, f_vjp)`` or ``(output, f_vjp,
+      aux)``, where `f_vjp` is a `VJP` over the selected arguments. ``bwd(f_vjp, ct)`` returns one
+      cotangent for an int `argnums`, a tuple for a sequence.
+
+    Raises:
+      TypeError: `fun` is not callable, or too few positional arguments are passed.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> fwd, bwd = fwd_and_bwd(lax.mul, argnums=0)
+      >>> y, f_vjp = fwd(2.0, 3.0)
+      >>> float(bwd(f_vjp, 1.0))
+      3.0
+    """
+    check_callable("fwd_and_bwd", fun)
+    nums = canonical_argnums("fwd_and_bwd", argnums)
+
+    def fwd(*args: Any, **kwargs: Any) -> Any:
+        where = positions("fwd_and_bwd", nums, len(args))
+
+        def of_selected(*selected: Any, **keywords: Any) -> Any:
+            return fun(*put(args, where, selected), **keywords)
+
+        return pullback(of_selected, tuple(args[i] for i in where), kwargs, has_aux, True, None)
+
+    def bwd(f_vjp: VJP, out_ct: Any) -> Any:
+        cts = f_vjp(out_ct)
+        return cts[0] if isinstance(nums, int) else cts
+
+    return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
