@@ -122,7 +122,7 @@ def _convert_array(x: Any, dtype: Any, copy: bool) -> Any:
     if dtype is not None and (aval.dtype != dtype or aval.weak_type):
         return lax.convert_element_type(x, dtype)
     if copy and type(x) is ArrayImpl and is_evaluating():
-        return lax.copy(x)
+        return lax.copy_p.bind(x)
     return x
 
 

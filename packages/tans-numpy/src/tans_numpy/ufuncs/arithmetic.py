@@ -11,6 +11,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_numpy.creation import asarray
 from tans_numpy.operands import (
     ArrayLike,
     check_arraylike,
@@ -123,7 +124,14 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
     shape = np.broadcast_shapes(*(typeof(v).shape for v in (predicate, *cases)))
-    return [lax.broadcast_to(v, shape) for v in (predicate, *cases)]
+    return [
+        v if typeof(v).shape == shape else _repeat(v, shape) for v in (predicate, *cases)
+    ]
+
+
+def _repeat(x: Any, shape: tuple[int, ...]) -> Any:
+    n = typeof(x).ndim
+    return lax.broadcast_in_dim(x, shape, tuple(range(len(shape) - n, len(shape))))
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -274,7 +282,7 @@ def positive(x: ArrayLike, /) -> Array:
       x: any shape, numeric.
     """
     check_arraylike("positive", x)
-    return lax.asarray(x)
+    return asarray(x)
 
 
 @composite
@@ -287,7 +295,7 @@ def abs(x: ArrayLike, /) -> Array:  # noqa: A001  (NumPy's name)
     check_arraylike("abs", x)
     dtype = typeof(x).dtype
     if dtype == np.bool_ or issubdtype(dtype, np.unsignedinteger):
-        return lax.asarray(x)
+        return asarray(x)
     return lax.abs(x)
 
 

@@ -1,0 +1,507 @@
+"""Shapes and order: reshape, transpose, join, split, repeat, pad."""
+
+import builtins
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import typeof
+from tans_numpy.creation import as_shape, asarray
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axes,
+    canonicalize_axis,
+    check_arraylike,
+    promote_dtypes,
+)
+from tans_numpy.operands import broadcast_shapes as _broadcast_shapes
+from tans_xla import composite
+
+type Array = Any
+
+
+def shape(a: ArrayLike) -> tuple[int, ...]:
+    """Return the shape of an array."""
+    check_arraylike("shape", a)
+    return typeof(a).shape
+
+
+def ndim(a: ArrayLike) -> int:
+    """Return the number of dimensions of an array."""
+    check_arraylike("ndim", a)
+    return typeof(a).ndim
+
+
+def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
+    """Return the number of elements, in all or along some dimensions."""
+    check_arraylike("size", a)
+    dims = typeof(a).shape
+    return int(np.prod([dims[i] for i in canonicalize_axes(axis, len(dims), "size")], dtype=int))
+
+
+@composite(static_argnums=(1,), static_argnames=("shape", "order", "copy", "out_sharding"))
+def _reshape(
+    a: Array, shape: tuple[int, ...], *, order: str = "C", copy: Any = None, out_sharding: Any = None
+) -> Array:
+    if order == "C":
+        return lax.reshape(a, shape)
+    flipped = lax.reshape(_reversed(a), shape[::-1])
+    return _reversed(flipped)
+
+
+def _reversed(a: Array) -> Array:
+    return lax.transpose(a, tuple(range(typeof(a).ndim))[::-1])
+
+
+def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
+    """Return a shape in which one -1 is replaced by what remains.
+
+    Raises:
+      TypeError: sizes are not integers.
+      ValueError: two unknown sizes, or the number of elements does not fit.
+    """
+    items = sizes if isinstance(sizes, tuple | list) else (sizes,)
+    try:
+        dims = tuple(operator.index(n) for n in items)
+    except TypeError:
+        raise TypeError(
+            f"{where}: given the shape {sizes!r}, expected integers. Shapes must be known while "
+            "the function is traced: use x.shape, or static arguments."
+        ) from None
+    unknown = [i for i, n in enumerate(dims) if n == -1]
+    if builtins.len(unknown) > 1 or any(n < -1 for n in dims):
+        raise ValueError(f"{where}: given the shape {dims}, expected sizes and at most one -1.")
+    known = int(np.prod([n for n in dims if n != -1], dtype=int))
+    if unknown:
+        if known == 0 or num_elements % known:
+            raise ValueError(_cannot_reshape(where, num_elements, dims))
+        dims = dims[: unknown[0]] + (num_elements // known,) + dims[unknown[0] + 1 :]
+    elif known != num_elements:
+        raise ValueError(_cannot_reshape(where, num_elements, dims))
+    return dims
+
+
+def _cannot_reshape(where: str, num_elements: int, dims: tuple[int, ...]) -> str:
+    return (
+        f"{where}: given an array with {num_elements} elements and the shape {dims}; expected a "
+        "shape with as many elements. Use -1 for one size to have it computed."
+    )
+
+
+def reshape(
+    a: ArrayLike,
+    shape: Any,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: Any = None,
+) -> Array:
+    """Return `a` with another shape.
+
+    Args:
+      a: any shape.
+      shape: int or ints; one of them may be -1, which means what remains.
+      order: "C" (last index fastest) or "F" (first index fastest).
+      copy: has no effect; results never share memory that can be written.
+      out_sharding: sharding of the result in explicit mode.
+
+    Example:
+      >>> reshape(jnp.arange(6), (2, -1)).shape
+      (2, 3)
+    """
+    check_arraylike("reshape", a)
+    if order not in ("C", "F"):
+        raise ValueError(f"reshape: given order={order!r}, expected 'C' or 'F'.")
+    dims = resolve_shape(shape, typeof(a).size, "reshape")
+    return _reshape(a, dims, order=order)
+
+
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
+    """Return the elements of `a` in one dimension.
+
+    Args:
+      a: any shape.
+      order: "C" or "F".
+      out_sharding: sharding of the result in explicit mode.
+    """
+    return reshape(a, (-1,) if size(a) else (0,), order, out_sharding=out_sharding)
+
+
+@composite(static_argnames=("axes",))
+def _transpose(a: Array, *, axes: tuple[int, ...]) -> Array:
+    return lax.transpose(a, axes)
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
+    """Return `a` with its dimensions in another order.
+
+    Args:
+      a: any shape.
+      axes: old position of each new dimension; reversed order if None.
+    """
+    check_arraylike("transpose", a)
+    n = typeof(a).ndim
+    axes = tuple(range(n))[::-1] if axes is None else canonicalize_axes(tuple(axes), n, "transpose")
+    if builtins.len(axes) != n:
+        raise ValueError(
+            f"transpose: given axes {axes} for an array with {n} dimensions, expected each once."
+        )
+    return _transpose(a, axes=axes)
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: ArrayLike, /) -> Array:
+    """Swap the last two dimensions.
+
+    Args:
+      x: [..., m, n].
+    """
+    if ndim(x) < 2:
+        raise ValueError(
+            f"matrix_transpose: given {ndim(x)} dimensions, expected at least 2. "
+            "Use transpose for fewer."
+        )
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
+    """Swap two dimensions."""
+    check_arraylike("swapaxes", a)
+    axes = list(range(ndim(a)))
+    i, j = (canonicalize_axis(axis, ndim(a), "swapaxes") for axis in (axis1, axis2))
+    axes[i], axes[j] = axes[j], axes[i]
+    return _transpose(a, axes=tuple(axes))
+
+
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
+    """Move dimensions to other positions; the others keep their order.
+
+    Args:
+      a: any shape.
+      source: int or ints, present positions.
+      destination: int or ints, new positions.
+    """
+    check_arraylike("moveaxis", a)
+    n = ndim(a)
+    start = canonicalize_axes(source, n, "moveaxis")
+    end = canonicalize_axes(destination, n, "moveaxis")
+    if builtins.len(start) != builtins.len(end):
+        raise ValueError(
+            f"moveaxis: given {builtins.len(start)} source and {builtins.len(end)} destination "
+            "positions, expected as many of both."
+        )
+    axes = [i for i in range(n) if i not in start]
+    for position, axis in sorted(zip(end, start, strict=True)):
+        axes.insert(position, axis)
+    return _transpose(a, axes=tuple(axes))
+
+
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
+    """Move one dimension in front of another position (use `moveaxis` in new code)."""
+    n = ndim(a)
+    i = canonicalize_axis(axis, n, "rollaxis")
+    j = start + n if start < 0 else start
+    return moveaxis(a, i, j - 1 if i < j else j)
+
+
+@composite(static_argnames=("axis",))
+def _expand_dims(a: Array, *, axis: tuple[int, ...]) -> Array:
+    return lax.expand_dims(a, axis)
+
+
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
+    """Add dimensions of size 1.
+
+    Args:
+      a: any shape.
+      axis: int or ints, positions in the result.
+    """
+    check_arraylike("expand_dims", a)
+    count = 1 if not isinstance(axis, tuple | list) else builtins.len(axis)
+    return _expand_dims(a, axis=canonicalize_axes(axis, ndim(a) + count, "expand_dims"))
+
+
+@composite(static_argnames=("axis",))
+def _squeeze(a: Array, *, axis: tuple[int, ...]) -> Array:
+    return lax.squeeze(a, axis)
+
+
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
+    """Remove dimensions of size 1.
+
+    Args:
+      a: any shape.
+      axis: int or ints, which to remove; all of size 1 if None.
+
+    Raises:
+      ValueError: a dimension has another size.
+    """
+    check_arraylike("squeeze", a)
+    dims = shape(a)
+    if axis is None:
+        axes = tuple(i for i, n in enumerate(dims) if n == 1)
+    else:
+        axes = canonicalize_axes(axis, builtins.len(dims), "squeeze")
+    for i in axes:
+        if dims[i] != 1:
+            raise ValueError(
+                f"squeeze: given axis {i} of an array with shape {dims}, expected a dimension of "
+                "size 1. Use reshape to merge dimensions, or index to select."
+            )
+    return _squeeze(a, axis=axes)
+
+
+@composite(static_argnums=(1,), static_argnames=("dims",))
+def _broadcast_to(a: Array, dims: tuple[int, ...]) -> Array:
+    n = typeof(a).ndim
+    return lax.broadcast_in_dim(a, dims, tuple(range(len(dims) - n, len(dims))))
+
+
+def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> Array:
+    """Repeat an array to a shape by NumPy's broadcasting rules.
+
+    Args:
+      array: shape whose sizes, from the last, are equal to those of `shape` or 1.
+      shape: int or ints.
+      out_sharding: sharding of the result in explicit mode.
+
+    Raises:
+      ValueError: the shapes do not fit.
+    """
+    check_arraylike("broadcast_to", array)
+    dims = as_shape(shape, "broadcast_to")
+    have = typeof(array).shape
+    if have == dims:
+        return asarray(array)
+    fits = len(have) <= len(dims) and all(
+        n in (1, m) for n, m in zip(have[::-1], dims[::-1], strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            f"broadcast_to: given an array with shape {have} and the shape {dims}; expected sizes "
+            "equal to those of the new shape or 1, counted from the last dimension."
+        )
+    return _broadcast_to(array, dims)
+
+
+def broadcast_arrays(*args: ArrayLike) -> list[Array]:
+    """Repeat arrays to their common shape."""
+    dims = _broadcast_shapes("broadcast_arrays", *(shape(a) for a in args)) if args else ()
+    return [broadcast_to(a, dims) for a in args]
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """Return the shape that arrays of the given shapes broadcast to."""
+    dims = [as_shape(s, "broadcast_shapes") for s in shapes]
+    return _broadcast_shapes("broadcast_shapes", *dims) if dims else ()
+
+
+# ---- joining and splitting --------------------------------------------------------------------
+
+
+def _sequence(arrays: Any, where: str) -> Sequence[Any]:
+    if hasattr(arrays, "shape"):
+        if not arrays.ndim:
+            raise ValueError(f"{where}: given a scalar, expected a sequence of arrays.")
+        return list(arrays)
+    items = list(arrays)
+    if not items:
+        raise ValueError(f"{where}: given no arrays, expected at least one.")
+    return items
+
+
+@composite(static_argnames=("axis", "dtype"))
+def _concatenate(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
+    if dtype is None:
+        arrays = tuple(promote_dtypes("concatenate", *arrays))
+    else:
+        arrays = tuple(lax.convert_element_type(a, dtype) for a in arrays)
+    return lax.concatenate(arrays, axis)
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
+    """Join arrays along a dimension that they have.
+
+    Args:
+      arrays: sequence of arrays, whose shapes are equal except along `axis`.
+      axis: the dimension; None joins the flattened arrays.
+      dtype: dtype of the result; the common dtype if None.
+
+    Raises:
+      ValueError: no arrays, scalars, or shapes that do not fit.
+    """
+    items = _sequence(arrays, "concatenate")
+    check_arraylike("concatenate", *items)
+    if axis is None:
+        return concatenate([ravel(a) for a in items], 0, dtype)
+    if ndim(items[0]) == 0:
+        raise ValueError(
+            "concatenate: given scalars, expected arrays with at least one dimension. Use stack."
+        )
+    axis = canonicalize_axis(axis, ndim(items[0]), "concatenate")
+    return _concatenate(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
+
+
+concat = concatenate
+
+
+@composite(static_argnames=("axis", "dtype"))
+def _stack(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
+    if dtype is None:
+        arrays = tuple(promote_dtypes("stack", *arrays))
+    else:
+        arrays = tuple(lax.convert_element_type(a, dtype) for a in arrays)
+    return lax.concatenate([lax.expand_dims(a, (axis,)) for a in arrays], axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
+    """Join arrays of one shape along a new dimension.
+
+    Args:
+      arrays: sequence of arrays of one shape.
+      axis: position of the new dimension in the result.
+      out: not supported.
+      dtype: dtype of the result; the common dtype if None.
+
+    Raises:
+      ValueError: no arrays, or different shapes.
+    """
+    items = _sequence(arrays, "stack")
+    check_arraylike("stack", *items)
+    if out is not None:
+        raise NotImplementedError("stack: given out=, expected None: arrays can't be written to.")
+    shapes = {shape(a) for a in items}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"stack: given arrays with the shapes {sorted(shapes)}, expected one shape. "
+            "Broadcast them first."
+        )
+    axis = canonicalize_axis(axis, ndim(items[0]) + 1, "stack")
+    return _stack(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
+
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Return arrays with at least one dimension."""
+    out = [asarray(a) if ndim(a) else reshape(a, (1,)) for a in arys]
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Return arrays with at least two dimensions; new ones in front."""
+    out = [asarray(a) if ndim(a) > 1 else reshape(a, (1, size(a))) for a in arys]
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Return arrays with at least three dimensions."""
+    out = []
+    for a in arys:
+        n = ndim(a)
+        if n < 2:
+            a = reshape(a, (1, size(a), 1))
+        elif n == 2:
+            a = expand_dims(a, -1)
+        out.append(asarray(a))
+    return out[0] if len(out) == 1 else out
+
+
+def vstack(tup: Any, dtype: Any = None) -> Array:
+    """Join arrays along the first dimension; vectors become rows."""
+    items = [atleast_2d(a) for a in _sequence(tup, "vstack")]
+    return concatenate(items, 0, dtype)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Array:
+    """Join arrays along the second dimension, vectors along the first."""
+    items = [atleast_1d(a) for a in _sequence(tup, "hstack")]
+    return concatenate(items, 0 if ndim(items[0]) == 1 else 1, dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Array:
+    """Join arrays along the third dimension."""
+    return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
+
+
+def column_stack(tup: Any) -> Array:
+    """Join vectors as the columns of a matrix."""
+    items = [a if ndim(a) > 1 else reshape(a, (size(a), 1)) for a in _sequence(tup, "column_stack")]
+    return concatenate(items, 1)
+
+
+@composite(static_argnames=("bounds", "axis"))
+def _split(a: Array, *, bounds: tuple[int, ...], axis: int) -> list[Array]:
+    sizes = tuple(hi - lo for lo, hi in zip(bounds[:-1], bounds[1:], strict=True))
+    return list(lax.split(a, sizes, axis))
+
+
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Split an array into parts; a number of parts need not divide the size.
+
+    Args:
+      ary: at least one dimension.
+      indices_or_sections: number of parts, or the positions where parts begin.
+      axis: the dimension to split.
+    """
+    return _split_at(ary, indices_or_sections, axis, "array_split", exact=False)
+
+
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Split an array into equal parts, or at positions.
+
+    Args:
+      ary: at least one dimension.
+      indices_or_sections: number of parts, or the positions where parts begin.
+      axis: the dimension to split.
+
+    Raises:
+      ValueError: the number of parts does not divide the size.
+    """
+    return _split_at(ary, indices_or_sections, axis, "split", exact=True)
+
+
+def _split_at(ary: ArrayLike, where: Any, axis: int, name: str, exact: bool) -> list[Array]:
+    check_arraylike(name, ary)
+    axis = canonicalize_axis(axis, ndim(ary), name)
+    n = shape(ary)[axis]
+    if isinstance(where, tuple | list) or getattr(where, "ndim", 0):
+        points = [operator.index(i) for i in where]
+        bounds = [0, *(min(max(p + n if p < 0 else p, 0), n) for p in points), n]
+        bounds = list(np.maximum.accumulate(bounds))
+    else:
+        parts = operator.index(where)
+        if parts <= 0 or (exact and n % parts):
+            raise ValueError(
+                f"{name}: given {parts} parts of a dimension of size {n}, expected a number that "
+                "divides it. Use array_split for unequal parts."
+            )
+        step, extra = divmod(n, parts)
+        sizes = [step + 1] * extra + [step] * (parts - extra)
+        bounds = [0, *np.cumsum(sizes).tolist()]
+    return _split(ary, bounds=tuple(int(b) for b in bounds), axis=axis)
+
+
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Split along the second dimension, a vector along the first."""
+    return split(ary, indices_or_sections, 0 if ndim(ary) == 1 else 1)
+
+
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Split along the first dimension."""
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Split along the third dimension."""
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Split into arrays without the dimension `axis`."""
+    axis = canonicalize_axis(axis, ndim(x), "unstack")
+    n = shape(x)[axis]
+    return tuple(squeeze(part, axis) for part in array_split(x, n, axis)) if n else ()

@@ -1,0 +1,369 @@
+"""Reductions: sums, products, extrema, means, variances, and their nan-ignoring forms."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import dtypes, typeof
+from tans_core.dtype_queries import issubdtype
+from tans_numpy.creation import requested_dtype
+from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, to_inexact
+from tans_numpy.ufuncs.comparison import as_bool
+from tans_xla import composite
+
+type Array = Any
+type Axis = Any
+
+_SMALL_FLOATS = ("float16", "bfloat16")
+
+
+def _axes(a: ArrayLike, axis: Axis, name: str) -> tuple[int, ...]:
+    check_arraylike(name, a)
+    return canonicalize_axes(axis, typeof(a).ndim, name)
+
+
+def _refuse_out(out: Any, name: str) -> None:
+    if out is not None:
+        raise NotImplementedError(
+            f"{name}: given out=, expected None: arrays can't be written to. Use the result."
+        )
+
+
+def keep_dims(reduced: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    """Put dimensions of size 1 back where they were reduced."""
+    dims = tuple(1 if i in axes else n for i, n in enumerate(shape))
+    kept = tuple(i for i in range(len(shape)) if i not in axes)
+    return lax.broadcast_in_dim(reduced, dims, kept)
+
+
+def _masked(a: Array, where: Any, fill: Any) -> Array:
+    if where is None:
+        return a
+    from tans_numpy.selection import where as choose
+
+    return choose(where, a, fill)
+
+
+def _accumulation_dtype(dtype: Any) -> Any:
+    """Return the dtype a sum has by default: bools and small ints become the default int."""
+    if dtype == np.bool_:
+        return dtypes.default_int()
+    if issubdtype(dtype, np.unsignedinteger):
+        return np.promote_types(dtype, dtypes.default_uint()) if _is_wide(dtype) else (
+            dtypes.default_uint()
+        )
+    if issubdtype(dtype, np.integer):
+        return dtype if _is_wide(dtype) else dtypes.default_int()
+    return dtype
+
+
+def _is_wide(dtype: Any) -> bool:
+    return dtype.itemsize >= dtypes.default_int().itemsize
+
+
+def _as_typed(a: Array, dtype: Any) -> Array:
+    return a if typeof(a).dtype == dtype else lax.convert_element_type(a, dtype)
+
+
+@composite(static_argnames=("axes", "dtype", "keepdims", "kind"))
+def _reduce(
+    a: Array, initial: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool, kind: str
+) -> Array:
+    dims = typeof(a).shape
+    weak = typeof(a).weak_type
+    if dtype is None:
+        dtype = _accumulation_dtype(typeof(a).dtype)
+    else:
+        weak = False
+    operation, unit, combine = (
+        (lax.reduce_sum, 0, lax.add) if kind == "sum" else (lax.reduce_prod, 1, lax.mul)
+    )
+    a = _masked(_as_typed(a, dtype), where, dtype.type(unit))
+    # Half-precision sums are accumulated in single precision.
+    wide = np.dtype(np.float32) if dtype.name in _SMALL_FLOATS else dtype
+    out = _as_typed(operation(_as_typed(a, wide), axes), dtype)
+    if initial is not None:
+        out = combine(out, _as_typed(initial, dtype) if hasattr(initial, "shape") else initial)
+    del weak
+    return keep_dims(out, dims, axes) if keepdims else out
+
+
+def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
+    def reduction(
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+        promote_integers: bool = True,
+        out_sharding: Any = None,
+    ) -> Array:
+        _refuse_out(out, kind)
+        axes = _axes(a, axis, kind)
+        if dtype is not None:
+            dtype = requested_dtype(dtype, kind)
+        elif not promote_integers:
+            dtype = typeof(a).dtype
+        return _reduce(
+            a, initial, where, axes=axes, dtype=dtype, keepdims=bool(keepdims), kind=kind
+        )
+
+    reduction.__name__ = reduction.__qualname__ = kind
+    reduction.__doc__ = f"""{summary}
+
+    Args:
+      a: any shape.
+      axis: int or ints to reduce; all if None.
+      dtype: dtype of the result and the accumulation; booleans and small integers become the
+        default integer if None.
+      out: not supported.
+      keepdims: keep reduced dimensions with size 1.
+      initial: value to start with.
+      where: booleans that broadcast to `a`; elements where it is False are left out.
+      promote_integers: whether small integers become the default integer.
+      out_sharding: sharding of the result in explicit mode.
+    """
+    return reduction
+
+
+sum = _sum_like("sum", "Add the elements.")  # noqa: A001  (NumPy's name)
+prod = _sum_like("prod", "Multiply the elements.")
+
+
+@composite(static_argnames=("axes", "keepdims", "kind"))
+def _extremum(
+    a: Array, initial: Any, where: Any, *, axes: tuple, keepdims: bool, kind: str
+) -> Array:
+    aval = typeof(a)
+    operation, combine = (
+        (lax.reduce_max, lax.max) if kind == "max" else (lax.reduce_min, lax.min)
+    )
+    if where is not None:
+        if initial is None:
+            raise ValueError(
+                f"{kind}: given where= without initial=, expected both: with nothing selected the "
+                "result is undefined. Pass initial=."
+            )
+        a = _masked(a, where, _as_typed(initial, aval.dtype) if hasattr(initial, "shape")
+                    else aval.dtype.type(initial))  # fmt: skip
+    if initial is None:
+        empty = [i for i in axes if aval.shape[i] == 0]
+        if empty:
+            raise ValueError(
+                f"{kind}: given an array with shape {aval.shape}, whose dimension {empty[0]} is "
+                "empty; expected at least one element. Pass initial=."
+            )
+    out = operation(a, axes)
+    if initial is not None:
+        start = _as_typed(initial, aval.dtype) if hasattr(initial, "shape") else initial
+        out = combine(out, start)
+    return keep_dims(out, aval.shape, axes) if keepdims else out
+
+
+def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
+    def reduction(
+        a: ArrayLike,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+        out_sharding: Any = None,
+    ) -> Array:
+        _refuse_out(out, kind)
+        axes = _axes(a, axis, kind)
+        return _extremum(a, initial, where, axes=axes, keepdims=bool(keepdims), kind=kind)
+
+    reduction.__name__ = reduction.__qualname__ = kind
+    reduction.__doc__ = f"""{summary}
+
+    Args:
+      a: any shape; not empty along the reduced dimensions unless `initial` is given.
+      axis: int or ints to reduce; all if None.
+      out: not supported.
+      keepdims: keep reduced dimensions with size 1.
+      initial: value to start with.
+      where: booleans that broadcast to `a`; needs `initial`.
+      out_sharding: sharding of the result in explicit mode.
+
+    Raises:
+      ValueError: nothing to reduce, or `where` without `initial`.
+    """
+    return reduction
+
+
+max = amax = _extremum_like("max", "Return the largest element; nan if there is one.")  # noqa: A001
+min = amin = _extremum_like("min", "Return the smallest element; nan if there is one.")  # noqa: A001
+
+
+@composite(static_argnames=("axes", "keepdims", "kind"))
+def _logical(a: Array, where: Any, *, axes: tuple, keepdims: bool, kind: str) -> Array:
+    dims = typeof(a).shape
+    a = _masked(as_bool(a), where, np.bool_(kind == "all"))
+    out = (lax.reduce_and if kind == "all" else lax.reduce_or)(a, axes)
+    return keep_dims(out, dims, axes) if keepdims else out
+
+
+def all(  # noqa: A001  (NumPy's name)
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
+    where: ArrayLike | None = None,
+) -> Array:  # fmt: skip
+    """Whether all elements differ from zero, along some dimensions or all."""
+    _refuse_out(out, "all")
+    return _logical(a, where, axes=_axes(a, axis, "all"), keepdims=bool(keepdims), kind="all")
+
+
+def any(  # noqa: A001  (NumPy's name)
+    a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
+    where: ArrayLike | None = None,
+) -> Array:  # fmt: skip
+    """Whether an element differs from zero, along some dimensions or all."""
+    _refuse_out(out, "any")
+    return _logical(a, where, axes=_axes(a, axis, "any"), keepdims=bool(keepdims), kind="any")
+
+
+def _count(dims: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    return int(np.prod([dims[i] for i in axes], dtype=np.int64))
+
+
+@composite(static_argnames=("axes", "dtype", "keepdims"))
+def _mean(a: Array, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> Array:
+    aval = typeof(a)
+    result = to_inexact(aval.dtype) if dtype is None else dtype
+    wide = np.dtype(np.float32) if result.name in _SMALL_FLOATS else result
+    a = _as_typed(a, wide)
+    if where is None:
+        total = lax.reduce_sum(a, axes)
+        out = lax.div(total, wide.type(_count(aval.shape, axes)))
+    else:
+        total = lax.reduce_sum(_masked(a, where, wide.type(0)), axes)
+        out = lax.div(total, _as_typed(_selected(where, aval.shape, axes), wide))
+    out = _as_typed(out, result)
+    return keep_dims(out, aval.shape, axes) if keepdims else out
+
+
+def _selected(where: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    from tans_numpy.manipulation import broadcast_to
+
+    mask = lax.convert_element_type(broadcast_to(where, dims), dtypes.default_int())
+    return lax.reduce_sum(mask, axes)
+
+
+def mean(
+    a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+    *, where: ArrayLike | None = None,
+) -> Array:  # fmt: skip
+    """Return the mean along some dimensions.
+
+    Args:
+      a: any shape; integers become the default float.
+      axis: int or ints to reduce; all if None.
+      dtype: dtype of the result.
+      out: not supported.
+      keepdims: keep reduced dimensions with size 1.
+      where: booleans that broadcast to `a`; elements where it is False are left out.
+    """
+    _refuse_out(out, "mean")
+    dtype = None if dtype is None else requested_dtype(dtype, "mean")
+    return _mean(a, where, axes=_axes(a, axis, "mean"), dtype=dtype, keepdims=bool(keepdims))
+
+
+@composite(static_argnames=("axes", "dtype", "keepdims"))
+def _var(a: Array, ddof: Any, mean: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> Array:  # noqa: E501
+    aval = typeof(a)
+    result = to_inexact(aval.dtype) if dtype is None else dtype
+    wide = np.dtype(np.float32) if result.name in _SMALL_FLOATS else result
+    if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(wide):
+        wide = np.promote_types(aval.dtype, wide)
+    a = _as_typed(a, wide)
+    center = mean if mean is not None else _mean(a, where, axes=axes, dtype=None, keepdims=True)
+    deviation = lax.sub(a, center)
+    if dtypes.is_complex(wide):
+        squares = lax.add(lax.square(lax.real(deviation)), lax.square(lax.imag(deviation)))
+    else:
+        squares = lax.square(deviation)
+    real = typeof(squares).dtype
+    result = real if dtypes.is_complex(result) else result
+    if where is None:
+        count = _count(aval.shape, axes)
+        total = lax.reduce_sum(squares, axes)
+        divisor = real.type(count - ddof) if type(ddof) in (int, float) else lax.sub(
+            real.type(count), _as_typed(ddof, real)
+        )  # fmt: skip
+    else:
+        total = lax.reduce_sum(_masked(squares, where, real.type(0)), axes)
+        divisor = lax.sub(_as_typed(_selected(where, aval.shape, axes), real), _number(ddof, real))
+    out = _as_typed(_ratio(total, divisor), result)
+    return keep_dims(out, aval.shape, axes) if keepdims else out
+
+
+def _number(x: Any, dtype: Any) -> Any:
+    return dtype.type(x) if type(x) in (int, float) else _as_typed(x, dtype)
+
+
+def _ratio(total: Array, divisor: Any) -> Array:
+    if isinstance(divisor, np.generic):
+        if divisor > 0:
+            return lax.div(total, divisor)
+        return lax.full_like(total, np.nan)
+    dims = typeof(total).shape
+    positive = lax.gt(divisor, typeof(divisor).dtype.type(0))
+    positive = positive if typeof(positive).shape == dims else lax.broadcast(positive, dims)
+    return lax.select(positive, lax.div(total, divisor), lax.full_like(total, np.nan))
+
+
+def var(
+    a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
+    keepdims: bool = False, *, where: ArrayLike | None = None, mean: ArrayLike | None = None,
+    correction: float | None = None,
+) -> Array:  # fmt: skip
+    """Return the variance along some dimensions: the mean squared deviation from the mean.
+
+    Args:
+      a: any shape; integers become the default float. Complex deviations count by their modulus.
+      axis: int or ints to reduce; all if None.
+      dtype: dtype of the result.
+      out: not supported.
+      ddof: the divisor is the number of elements minus this.
+      keepdims: keep reduced dimensions with size 1.
+      where: booleans that broadcast to `a`; elements where it is False are left out.
+      mean: the mean, with reduced dimensions of size 1, if it is known.
+      correction: another name of `ddof`.
+    """
+    _refuse_out(out, "var")
+    dtype = None if dtype is None else requested_dtype(dtype, "var")
+    ddof = ddof if correction is None else correction
+    axes = _axes(a, axis, "var")
+    return _var_entry(a, mean, where, ddof, axes, dtype, bool(keepdims))
+
+
+def _var_entry(
+    a: Any, mean: Any, where: Any, ddof: Any, axes: tuple, dtype: Any, keepdims: bool
+) -> Array:
+    if type(ddof) in (int, float):
+        return _var_static(
+            a, mean, where, ddof=ddof, axes=axes, dtype=dtype, keepdims=keepdims
+        )
+    return _var(a, ddof, mean, where, axes=axes, dtype=dtype, keepdims=keepdims)
+
+
+@composite(static_argnames=("ddof", "axes", "dtype", "keepdims"))
+def _var_static(
+    a: Any, mean: Any, where: Any, *, ddof: Any, axes: tuple, dtype: Any, keepdims: bool
+) -> Array:
+    return _var.inline(a, ddof, mean, where, axes=axes, dtype=dtype, keepdims=keepdims)
+
+
+def std(
+    a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
+    keepdims: bool = False, *, where: ArrayLike | None = None, mean: ArrayLike | None = None,
+    correction: float | None = None,
+) -> Array:  # fmt: skip
+    """Return the standard deviation along some dimensions: the root of `var`, same arguments."""
+    return lax.sqrt(
+        var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    )
