@@ -198,7 +198,7 @@ def test_vmap_equals_a_loop(in_axes):
             x if ax is None else np.take(x, i, axis=ax) for x, ax in zip(full, in_axes, strict=True)
         ]
         for a, b in zip(got, rnn(*one), strict=True):
-            np.testing.assert_allclose(a[i], b, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(np.asarray(a)[i], b, rtol=1e-5, atol=1e-6)
 
 
 def test_vmap_of_grad():

@@ -10,6 +10,7 @@ from tans_core import tree
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
 from tans_core.debug_info import DebugInfo, debug_info_of
+from tans_core.effects import check_control_flow_effects
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.staging import hoist_consts, trace_to_jaxpr
@@ -98,6 +99,7 @@ def _trace(
         return outs
 
     closed = trace_to_jaxpr(flat, in_avals, debug_info_of(where, fun))
+    check_control_flow_effects(where, closed.effects)
     jaxpr, consts = hoist_consts(closed)
     return Body(jaxpr, consts, out_tree)
 

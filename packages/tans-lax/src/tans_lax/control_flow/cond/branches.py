@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core import tree
-from tans_core.effects import check_control_flow_effects
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.tree_paths import keystr, prefix_mismatches
 from tans_core.types import AbstractValue, same_but_weak, same_type
@@ -121,9 +120,3 @@ def _join(column: Sequence[Any]) -> AbstractValue | None:
             return None
         joined = joined.update(dtype=dtype)
     return joined
-
-
-def check_effects(where: str, bodies: Sequence[Body]) -> None:
-    """Refuse effects that can't occur in a branch."""
-    for body in bodies:
-        check_control_flow_effects(where, body.jaxpr.effects)
