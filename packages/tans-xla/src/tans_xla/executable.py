@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tans_core import ClosedJaxpr
+from tans_core import ClosedJaxpr, Tracer
 from tans_core._jaxlib import ArrayImpl
+from tans_core.errors import UnexpectedTracerError
+from tans_core.staging import leak_message
 from tans_xla import hlo_shardings, runtime_tokens
 from tans_xla._jaxlib import array_result_handler
 from tans_xla.compile import OptionItems, compile_module
@@ -135,8 +137,24 @@ def place(x: Any, aval: Any, sharding: Any) -> ArrayImpl:
 
 
 def shard_argument(x: Any, sharding: Any) -> ArrayImpl:
-    """Transfer a value to a sharding."""
+    """Transfer a value to a sharding.
+
+    Raises:
+      UnexpectedTracerError: a tracer reached an operation that runs now.
+    """
+    if isinstance(x, Tracer):
+        raise UnexpectedTracerError(_escaped(x))
     return put_leaf(x, make_target(sharding))
+
+
+def _escaped(x: Tracer) -> str:
+    if not x._trace.alive:
+        return leak_message(x)
+    return (
+        f"a {x.describe()} reached an operation outside of its transformation, for example in a "
+        "function with a custom derivative rule that captures it; expected an argument. Pass the "
+        "value to that function as an argument."
+    )
 
 
 def lower(closed: ClosedJaxpr, name: str, platforms: Sequence[str], **options: Any) -> Any:
