@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
+from tans_numpy.indexing.along_axis import put_along_axis, take_along_axis
 from tans_numpy.indexing.at import at
 from tans_numpy.indexing.eager import getitem
-from tans_numpy.indexing.take import put, put_along_axis, take, take_along_axis
+from tans_numpy.indexing.take import put, take
 
 __all__ = ("SLOTS", "at", "getitem", "put", "put_along_axis", "take", "take_along_axis")
 

@@ -90,7 +90,7 @@ def _span_entry(size: int, step: int) -> Callable[[Value, int], Value]:
 
 def get_eager(x: Value, parsed: Parsed, options: Options) -> Value:
     """Index a concrete array by a canonical index."""
-    pattern, numbers = split(parsed.entries, x.shape)
+    pattern, numbers = split(parsed.entries, parsed.expanded(x.shape))
     if not numbers and not parsed.new_dims and _is_everything(pattern):
         return x
     entry = _get_entry(pattern, parsed.new_dims, parsed.from_mask, options)

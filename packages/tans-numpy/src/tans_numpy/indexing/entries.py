@@ -71,6 +71,13 @@ class Parsed(NamedTuple):
     new_dims: tuple[int, ...] = ()
     from_mask: bool = False
 
+    def expanded(self, shape: Sequence[int]) -> list[int]:
+        """Return the shape of the indexed array with the new dimensions."""
+        full = list(shape)
+        for d in self.new_dims:
+            full.insert(d, 1)
+        return full
+
 
 def span_of(index: slice, dim: int) -> Span:
     """Return the elements of a dimension of size `dim` that a slice selects."""

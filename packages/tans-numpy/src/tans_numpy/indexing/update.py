@@ -28,7 +28,7 @@ from tans_numpy.indexing.window import (
     arrange_update,
     make_window,
     starts_of,
-    take_window,
+    take_kept,
     wraps_of,
 )
 
@@ -138,43 +138,51 @@ def _update_window(
     x: Value, entries: Sequence[Entry], method: str, values: Value, options: Options
 ) -> Value:
     window = make_window(x.shape, entries, options.wrap)
-    if method != "set":
-        old = take_window(x, entries, options.wrap)
-        values = _combine(method, old, _broadcast(values, window.shape))
-    elif window.covers(x.shape) and not typeof(values).shape and not window.strides:
-        return lax.broadcast_in_dim(values, x.shape, ())
-    elif not typeof(values).shape:
-        return _put(x, entries, window, lax.broadcast_in_dim(values, window.kept, ()), options)
-    values = arrange_update(_broadcast(values, window.shape), window)
-    return _put(x, entries, window, values, options)
-
-
-def _put(
-    x: Value, entries: Sequence[Entry], window: Window, values: Value, options: Options
-) -> Value:
-    """Write values that have the window's shape (without what its strides leave out)."""
-    if window.strides is not None:
-        values = _between(x, entries, window, values, options)
+    is_scalar = not typeof(values).shape
+    if not is_scalar:
+        values = arrange_update(_broadcast(values, window.shape), window)
+    if window.strides is not None and is_scalar:
+        old = take_kept(x, entries, window, options.wrap, strided=False)
+        values = _update_where(_written(window), method, old, values)
+    else:
+        if method != "set":
+            old = take_kept(x, entries, window, options.wrap)
+            values = _combine(method, old, values)
+        elif is_scalar:
+            values = lax.broadcast_in_dim(values, window.kept, ())
+        if window.strides is not None:
+            old = take_kept(x, entries, window, options.wrap, strided=False)
+            values = lax.pad(values, typeof(x).dtype.type(0), _gaps(window))
+            values = lax.select(_written(window), values, old)
     if window.covers(x.shape):
         return values
-    wraps = wraps_of(entries, options.wrap)
-    starts = starts_of(entries, window)
+    starts, wraps = starts_of(entries, window), wraps_of(entries, options.wrap)
     return lax.dynamic_update_slice(x, values, starts, allow_negative_indices=wraps)
 
 
-def _between(
-    x: Value, entries: Sequence[Entry], window: Window, values: Value, options: Options
-) -> Value:
-    """Spread values over a window with strides; elements in between stay as they are."""
+def _gaps(window: Window) -> list[tuple[int, int, int]]:
     assert window.strides is not None
-    padding = [(0, 0, stride - 1) for stride in window.strides]
-    written = lax.pad(lax.full(window.kept, True, np.dtype(bool)), False, padding)
-    spread = lax.pad(values, typeof(x).dtype.type(0), padding)
-    starts, wraps = starts_of(entries, window), wraps_of(entries, options.wrap)
-    old = x
-    if not window.covers(x.shape):
-        old = lax.dynamic_slice(x, starts, window.extents, allow_negative_indices=wraps)
-    return lax.select(written, spread, old)
+    return [(0, 0, stride - 1) for stride in window.strides]
+
+
+def _written(window: Window) -> Value:
+    """Return which elements within the window its strides reach."""
+    return lax.pad(lax.full(window.kept, True, np.dtype(bool)), np.False_, _gaps(window))
+
+
+def _update_where(mask: Value, method: str, old: Value, value: Value) -> Value:
+    """Update where a mask of the array's shape is true, with a scalar.
+
+    Factors and exponents are 1 elsewhere, rather than results discarded there: a select between
+    results would turn an infinite derivative elsewhere into nan.
+    """
+    shape = typeof(old).shape
+    if method in ("multiply", "divide", "power"):
+        one = lax.full(shape, 1, typeof(old).dtype)
+        value = lax.select(mask, lax.broadcast_in_dim(value, shape, ()), one)
+        return _combine(method, old, value)
+    new = value if method == "set" else _combine(method, old, value)
+    return lax.select(mask, _broadcast(new, shape), old)
 
 
 def _scatter(
@@ -220,13 +228,11 @@ def _without_stride(entry: Entry) -> Entry:
 # ---- special cases ----------------------------------------------------------------------------
 
 
-def update_masked(x: Value, mask: Value, method: str, values: Value) -> Value:
+def update_masked(x: Value, mask: Value, method: str, value: Value) -> Value:
     """Update where a mask over leading dimensions is true, with a scalar: a select, no scatter."""
-    new = values if method == "set" else _combine(method, x, values)
-    new = _broadcast(new, x.shape)
     if typeof(mask).ndim < x.ndim:
         mask = lax.broadcast_in_dim(mask, x.shape, range(typeof(mask).ndim))
-    return lax.select(mask, new, x)
+    return _update_where(mask, method, x, value)
 
 
 def is_unrepeated(parsed: Parsed, options: Options) -> bool:

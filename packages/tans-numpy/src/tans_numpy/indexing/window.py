@@ -134,25 +134,30 @@ def wraps_of(entries: Sequence[Entry], wrap: bool) -> list[bool]:
 
 def take_window(x: Value, entries: Sequence[Entry], wrap: bool = True) -> Value:
     """Index `x` by integers, integer scalars, slices and new dimensions."""
-    shape = x.shape
-    if is_static(entries):
-        window = static_window(shape, tuple(entries), wrap)
-        x = _take_static(x, window, shape)
-    else:
-        window = make_window(shape, entries, wrap)
-        starts = starts_of(entries, window)
-        wraps = wraps_of(entries, wrap)
-        x = lax.dynamic_slice(x, starts, window.extents, allow_negative_indices=wraps)
-        if window.strides is not None:
-            x = lax.slice(x, (0,) * len(shape), window.extents, window.strides)
-    return arrange(x, window)
+    static = is_static(entries)
+    make = static_window if static else make_window
+    window = make(x.shape, tuple(entries), wrap)
+    return arrange(take_kept(x, entries, window, wrap), window)
 
 
-def _take_static(x: Value, window: Window, shape: Shape) -> Value:
-    if window.extents == shape and window.strides is None:
+def take_kept(
+    x: Value, entries: Sequence[Entry], window: Window, wrap: bool, *, strided: bool = True
+) -> Value:
+    """Take a window without reversing, removing or adding dimensions.
+
+    With `strided` false, elements that its strides leave out are taken too.
+    """
+    strides = window.strides if strided else None
+    if None not in window.lows:
+        if window.covers(x.shape) and strides is None:
+            return x
+        limits = [low + n for low, n in zip(window.lows, window.extents, strict=True)]  # pyright: ignore[reportOptionalOperand]
+        return lax.slice(x, window.lows, limits, strides)  # pyright: ignore[reportArgumentType]
+    starts, wraps = starts_of(entries, window), wraps_of(entries, wrap)
+    x = lax.dynamic_slice(x, starts, window.extents, allow_negative_indices=wraps)
+    if strides is None:
         return x
-    limits = [low + extent for low, extent in zip(window.lows, window.extents, strict=True)]  # pyright: ignore[reportOptionalOperand]
-    return lax.slice(x, window.lows, limits, window.strides)  # pyright: ignore[reportArgumentType]
+    return lax.slice(x, (0,) * len(strides), window.extents, strides)
 
 
 def arrange(x: Value, window: Window) -> Value:

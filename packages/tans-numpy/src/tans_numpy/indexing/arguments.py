@@ -1,0 +1,47 @@
+"""Checks of arguments that the indexing functions share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tans_core import Array, is_evaluating
+from tans_xla import device_put
+
+type Value = Any  # an array, a Python scalar or a tracer
+
+
+def as_jax(x: Value) -> Value:
+    """Return `x` as an array or tracer."""
+    if isinstance(x, Array):
+        return x
+    return device_put(x) if is_evaluating() else np.asarray(x)
+
+
+def check_arrays(name: str, *args: Any) -> None:
+    """Refuse lists and tuples."""
+    for k, x in enumerate(args):
+        if isinstance(x, Sequence):
+            raise TypeError(
+                f"{name}: given a {type(x).__name__} as argument {k}, expected an array or a "
+                "scalar. Convert it first: jnp.array(x)."
+            )
+
+
+def check_not_inplace(name: str, inplace: bool) -> None:
+    """Refuse to write in place."""
+    if inplace:
+        raise ValueError(
+            f"{name}: given inplace=True, expected inplace=False: arrays are immutable. Pass "
+            "inplace=False and use the result."
+        )
+
+
+def canonical_axis(name: str, axis: int, ndim: int) -> int:
+    """Return an axis counted from the start."""
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"{name}: given axis {axis}, expected one of {-ndim} to {ndim - 1} for an array with "
+            f"{ndim} dimensions."
+        )
+    return axis % ndim
