@@ -30,9 +30,14 @@ def _accepts(other: Any) -> bool:
     return False
 
 
+def _entries(function: Any) -> tuple[Any, Any]:
+    """Return what runs on concrete arrays and what runs while a program is traced."""
+    return getattr(function, "compiled", function), getattr(function, "inline", function)
+
+
 def binary(function: Any, name: str) -> Callable[[Any, Any], Any]:
     """Return the method for ``self <op> other`` from a composite."""
-    compiled, inline = function.compiled, function.inline
+    compiled, inline = _entries(function)
 
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in _ACCEPTED and not _accepts(other):
@@ -48,7 +53,7 @@ def binary(function: Any, name: str) -> Callable[[Any, Any], Any]:
 
 def reflected(function: Any, name: str) -> Callable[[Any, Any], Any]:
     """Return the method for ``other <op> self`` from a composite."""
-    compiled, inline = function.compiled, function.inline
+    compiled, inline = _entries(function)
 
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in _ACCEPTED and not _accepts(other):

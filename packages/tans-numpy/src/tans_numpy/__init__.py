@@ -1,0 +1,103 @@
+"""The NumPy API: functions, array methods, operators, indexing."""
+
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from tans_core import Array as ndarray  # noqa: N813  (NumPy's name)
+from tans_core import require_interface
+
+_INTERFACE_BUILT_FOR: Final = 1
+require_interface("tans-numpy", built_for=_INTERFACE_BUILT_FOR)
+
+from tans_numpy import methods, operators  # noqa: E402  (after the handshake)
+from tans_numpy.contractions import matmul_operator  # noqa: E402
+from tans_numpy.ufuncs import arithmetic, bitwise, comparison  # noqa: E402
+
+e: Final = np.e
+pi: Final = np.pi
+inf: Final = np.inf
+nan: Final = np.nan
+euler_gamma: Final = np.euler_gamma
+newaxis: Final = None
+
+# Module below this package, and the public names it defines; loaded at the first use of a name.
+_PUBLIC: Final = {
+    "creation": """
+        array asarray zeros ones empty full zeros_like ones_like empty_like full_like
+    """,
+    "ufuncs.arithmetic": """
+        add subtract multiply divide true_divide floor_divide remainder mod fmod divmod power pow
+        float_power negative positive abs absolute fabs sign reciprocal square maximum minimum fmax
+        fmin
+    """,
+    "ufuncs.comparison": """
+        equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
+        logical_not
+    """,
+    "ufuncs.bitwise": """
+        bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert left_shift right_shift
+        bitwise_left_shift bitwise_right_shift bitwise_count
+    """,
+    "ufuncs.exponential": """
+        exp exp2 expm1 log log1p log2 log10 sqrt cbrt sin cos tan arcsin arccos arctan asin acos
+        atan sinh cosh tanh arcsinh arccosh arctanh asinh acosh atanh arctan2 atan2 deg2rad rad2deg
+        radians degrees hypot logaddexp logaddexp2
+    """,
+    "manipulation": """
+        shape ndim size reshape ravel transpose permute_dims matrix_transpose swapaxes moveaxis
+        rollaxis expand_dims squeeze broadcast_to broadcast_arrays broadcast_shapes concatenate
+        concat stack atleast_1d atleast_2d atleast_3d vstack hstack dstack column_stack array_split
+        split hsplit vsplit dsplit unstack
+    """,
+    "reductions": "sum prod max amax min amin all any mean var std",
+    "contractions": "dot matmul vdot tensordot inner outer",
+    "selection": "where clip select",
+    "indexing": "take take_along_axis put put_along_axis",
+    "methods": "astype",
+    "scalar_types": """
+        bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64
+        complex128 bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float8_e3m4 float8_e4m3
+        float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+        int_ uint float_ double single csingle cdouble complex_
+    """,
+}
+_NUMPY_NAMES: Final = frozenset(
+    """
+    dtype generic number integer signedinteger unsignedinteger inexact floating complexfloating
+    character flexible object_ printoptions get_printoptions set_printoptions
+    """.split()
+)
+_MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+_RENAMED: Final = {"bool": "bool_"}
+_SUBMODULES: Final = frozenset(("linalg", "fft"))
+
+__all__ = sorted([*_MODULE_OF, *_NUMPY_NAMES, *_RENAMED])  # noqa: PLE0605  (from the tables above)
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(_RENAMED.get(name, name))
+    if module is not None:
+        found = getattr(import_module(f"tans_numpy.{module}"), _RENAMED.get(name, name))
+    elif name in _NUMPY_NAMES:
+        found = getattr(np, name)
+    elif name in _SUBMODULES:
+        found = import_module(f"tans_numpy.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})
+
+
+operators.install(
+    {
+        **{n: f for m in (arithmetic, comparison, bitwise) for n, f in vars(m).items()},
+        "matmul": matmul_operator,
+    }
+)
+methods.install()

@@ -1,0 +1,174 @@
+"""Methods and properties of arrays and tracers, in terms of the NumPy-level functions."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import dtypes, slots, typeof
+from tans_numpy import contractions, creation, manipulation, reductions, selection
+from tans_numpy.indexing import at, getitem, take
+from tans_xla import composite
+
+type Array = Any
+
+
+def _reshape(self: Array, *args: Any, order: str = "C", copy: Any = None, out_sharding: Any = None):
+    """Return the array with another shape, given as ints or as one tuple; see `reshape`."""
+    shape = args[0] if len(args) == 1 else args
+    return manipulation.reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
+
+
+def _transpose(self: Array, *args: Any) -> Array:
+    """Return the array with its dimensions in another order, given as ints or one tuple."""
+    axes = args[0] if len(args) == 1 and not isinstance(args[0], int) else args or None
+    return manipulation.transpose(self, axes)
+
+
+@composite(static_argnames=("dtype",))
+def _cast(x: Array, *, dtype: Any) -> Array:
+    if dtypes.is_complex(typeof(x).dtype) and not dtypes.is_complex(dtype):
+        x = lax.real(x)
+    if dtype == np.bool_:
+        return lax.ne(x, typeof(x).dtype.type(0)) if typeof(x).dtype != np.bool_ else x
+    return lax.convert_element_type(x, dtype)
+
+
+def astype(self: Array, dtype: Any, *, copy: bool = False, device: Any = None) -> Array:
+    """Return the array converted to a dtype; complex values lose their imaginary part.
+
+    Args:
+      self: any shape.
+      dtype: dtype of the result; None means the default float.
+      copy: has no effect.
+      device: device or sharding to put the result on.
+    """
+    if dtype is None:
+        target = dtypes.default_float()
+    else:
+        target = creation.requested_dtype(dtype, "astype")
+    aval = typeof(self)
+    out = self if aval.dtype == target and not aval.weak_type else _cast(self, dtype=target)
+    return out if device is None else creation.device_put(out, device)
+
+
+def _iterate(self: Array) -> Any:
+    """Iterate over the first dimension."""
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array: expected at least one dimension. Use x.item().")
+    return iter(manipulation.unstack(self))
+
+
+def _flatten(self: Array, order: str = "C", *, out_sharding: Any = None) -> Array:
+    """Return the elements in one dimension."""
+    return manipulation.ravel(self, order, out_sharding=out_sharding)
+
+
+def _copy(self: Array) -> Array:
+    """Return a copy."""
+    return creation.array(self, copy=True)
+
+
+def _real(self: Array) -> Array:
+    """Real part."""
+    return lax.real(self) if dtypes.is_complex(self.dtype) else self
+
+
+def _imag(self: Array) -> Array:
+    """Imaginary part."""
+    return lax.imag(self) if dtypes.is_complex(self.dtype) else creation.zeros_like(self)
+
+
+def _conj(self: Array) -> Array:
+    """Return the complex conjugate."""
+    return lax.conj(self) if dtypes.is_complex(self.dtype) else self
+
+
+def _round(self: Array, decimals: int = 0, out: None = None) -> Array:
+    """Round to a number of decimals, halves to even."""
+    from tans_numpy.rounding import round as round_
+
+    return round_(self, decimals, out)
+
+
+def _python_round(self: Array, ndigits: int | None = None) -> Array:
+    return _round(self, ndigits or 0)
+
+
+def _delegate(module: str, name: str) -> Callable[..., Any]:
+    """Return a method that calls a function of a module loaded at the first call."""
+
+    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
+        return getattr(_module(module), name)(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Return ``{name}(self, ...)``; see `{name}`."
+    return method
+
+
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    return import_module(f"tans_numpy.{name}")
+
+
+_METHODS: Final[dict[str, Any]] = {
+    "__getitem__": getitem,
+    "__iter__": _iterate,
+    "__round__": _python_round,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "astype": astype,
+    "flatten": _flatten,
+    "ravel": _flatten,
+    "copy": _copy,
+    "conj": _conj,
+    "conjugate": _conj,
+    "round": _round,
+    "sum": reductions.sum,
+    "prod": reductions.prod,
+    "max": reductions.max,
+    "min": reductions.min,
+    "mean": reductions.mean,
+    "var": reductions.var,
+    "std": reductions.std,
+    "all": reductions.all,
+    "any": reductions.any,
+    "clip": selection.clip,
+    "dot": contractions.dot,
+    "squeeze": manipulation.squeeze,
+    "swapaxes": manipulation.swapaxes,
+    "take": take,
+    "ptp": _delegate("statistics", "ptp"),
+    "cumsum": _delegate("cumulative", "cumsum"),
+    "cumprod": _delegate("cumulative", "cumprod"),
+    "argmax": _delegate("searching", "argmax"),
+    "argmin": _delegate("searching", "argmin"),
+    "argsort": _delegate("sorting", "argsort"),
+    "argpartition": _delegate("sorting", "argpartition"),
+    "sort": _delegate("sorting", "sort"),
+    "nonzero": _delegate("searching", "nonzero"),
+    "searchsorted": _delegate("searching", "searchsorted"),
+    "repeat": _delegate("rearrangement", "repeat"),
+    "choose": _delegate("rearrangement", "choose"),
+    "compress": _delegate("rearrangement", "compress"),
+    "diagonal": _delegate("diagonals", "diagonal"),
+    "trace": _delegate("diagonals", "trace"),
+    "view": _delegate("views", "view"),
+}
+_PROPERTIES: Final = {
+    "T": manipulation.transpose,
+    "mT": manipulation.matrix_transpose,
+    "real": _real,
+    "imag": _imag,
+    "nbytes": lambda self: self.size * self.dtype.itemsize,
+    "itemsize": lambda self: self.dtype.itemsize,
+    "flat": lambda self: iter(_flatten(self)),
+}
+
+
+def install() -> None:
+    """Fill the slots of methods and properties."""
+    properties = {name: property(get) for name, get in _PROPERTIES.items()}
+    slots.fill({**_METHODS, **properties, "at": at}, "tans-numpy")
