@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tans_core import Array, tree, typeof
 from tans_core.errors import message
 from tans_lax.collectives.groups import canonical_groups, group_size
@@ -42,14 +44,11 @@ def axis_index(axis_name: AxisNames) -> Array:
       NameError: a name is not bound here.
     """
     names, _ = _sized("axis_index", axis_name)
-    index = None
-    for name in names:
-        own = axis_index_p.bind(axis_name=name)
-        if index is None:
-            index = own
-        else:
-            index = add(mul(index, bound_size("axis_index", name)), own)
-    return index  # type: ignore[return-value]
+    index = axis_index_p.bind(axis_name=names[0])
+    for name in names[1:]:
+        size = np.int32(bound_size("axis_index", name))
+        index = add(mul(index, size), axis_index_p.bind(axis_name=name))
+    return index
 
 
 def all_gather(
