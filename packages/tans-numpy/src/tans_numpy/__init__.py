@@ -27,6 +27,8 @@ _PUBLIC: Final = {
     "creation": """
         array asarray zeros ones empty full zeros_like ones_like empty_like full_like
     """,
+    "ranges": "arange linspace logspace geomspace eye identity meshgrid indices",
+    "einsum": "einsum einsum_path",
     "ufuncs.arithmetic": """
         add subtract multiply divide true_divide floor_divide remainder mod fmod divmod power pow
         float_power negative positive abs absolute fabs sign reciprocal square maximum minimum fmax

@@ -1,0 +1,281 @@
+"""Evenly spaced numbers and grids: arange, linspace, meshgrid and relatives."""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import Tracer, dtypes, typeof
+from tans_core.dtype_queries import iinfo
+from tans_core.errors import ConcretizationTypeError
+from tans_numpy.creation import as_shape, asarray, requested_dtype
+from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, to_inexact
+from tans_xla import composite, device_put
+from tans_xla.transfer.place import put_numpy
+
+type Array = Any
+
+
+def _concrete(x: Any, name: str, option: str) -> Any:
+    if isinstance(x, Tracer) and x.concrete() is None:
+        raise ConcretizationTypeError(
+            x,
+            f"The {option} of {name} decides the shape of the result, which must be known while "
+            "the function is traced.",
+        )
+    return x
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None,
+    out_sharding: Any = None,
+) -> Array:  # fmt: skip
+    """Return numbers from `start` up to but without `stop`.
+
+    Args:
+      start: first number; with one argument, the end, and 0 is the first.
+      stop: end, not included.
+      step: distance; 1 by default.
+      dtype: dtype of the result; that of the arguments if None.
+      device: device or sharding to put the array on.
+      out_sharding: likewise.
+
+    Raises:
+      ConcretizationTypeError: an argument is traced.
+      OverflowError: a number does not fit the dtype.
+
+    Example:
+      >>> arange(2, 6, 2)
+      Array([2, 4], dtype=int32)
+    """
+    for option, x in (("start", start), ("stop", stop), ("step", step)):
+        if x is not None:
+            check_arraylike("arange", x)
+            _concrete(x, "arange", option)
+    given = [x for x in (start, stop, step) if x is not None]
+    if dtype is None:
+        from tans_core.promotion import result_type
+
+        target = dtypes.canonicalize(result_type(*given))
+    else:
+        target = requested_dtype(dtype, "arange")
+    start, stop, step = (
+        None if x is None else x if type(x) in (int, float) else np.asarray(x)[()]
+        for x in (start, stop, step)
+    )
+    if stop is None:
+        start, stop = type(start)(0), start
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("arange: given step=0, expected a number that differs from 0.")
+    length = max(0, math.ceil((stop - start) / step))
+    out = _arange(start, step, length, target)
+    where = out_sharding if device is None else device
+    return out if where is None else device_put(out, where)
+
+
+def _arange(start: Any, step: Any, length: int, dtype: Any) -> Array:
+    if dtype.kind in "iu" and length:
+        _check_range(start, start + step * (length - 1), dtype)
+    if start == 0 and step == 1 and dtype.kind in "iuf" and dtype.type.__module__ == "numpy":
+        return _iota(length=length, dtype=dtype)
+    values = np.arange(length) * np.asarray(step) + np.asarray(start)
+    return _host_constant(values.astype(dtype))
+
+
+def _check_range(first: Any, last: Any, dtype: Any) -> None:
+    info = iinfo(dtype)
+    for x in (first, last):
+        if not info.min <= x <= info.max:
+            raise OverflowError(
+                f"arange: given numbers up to {x}, expected {info.min} to {info.max} for {dtype}. "
+                "Choose a wider dtype; for 64 bits enable x64."
+            )
+
+
+def _host_constant(values: np.ndarray) -> Array:
+    return put_numpy(values)
+
+
+@composite(static_argnames=("length", "dtype"))
+def _iota(*, length: int, dtype: Any) -> Array:
+    return lax.iota(dtype, length)
+
+
+def linspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """Return evenly spaced numbers over an interval.
+
+    Args:
+      start: first number, any shape.
+      stop: last number, a shape that broadcasts with that of `start`.
+      num: static number of samples.
+      endpoint: whether `stop` is the last sample.
+      retstep: also return the distance.
+      dtype: dtype of the result; floating by default.
+      axis: position of the new dimension.
+      device: device or sharding to put the array on.
+
+    Raises:
+      ValueError: `num` is negative.
+    """
+    num = operator.index(_concrete(num, "linspace", "num"))
+    if num < 0:
+        raise ValueError(f"linspace: given num={num}, expected at least 0.")
+    check_arraylike("linspace", start, stop)
+    target = None if dtype is None else requested_dtype(dtype, "linspace")
+    out, step = _linspace(
+        start, stop, num=num, endpoint=bool(endpoint), dtype=target, axis=operator.index(axis)
+    )
+    out = out if device is None else device_put(out, device)
+    return (out, step) if retstep else out
+
+
+@composite(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _linspace(
+    start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
+) -> tuple[Array, Array]:
+    from tans_numpy.manipulation import broadcast_arrays, moveaxis
+
+    start, stop = promote_dtypes("linspace", start, stop)
+    computation = to_inexact(typeof(start).dtype)
+    start, stop = (lax.convert_element_type(v, computation) for v in broadcast_arrays(start, stop))
+    divisor = num - 1 if endpoint else num
+    delta = lax.sub(stop, start)
+    if num == 0:
+        out = lax.full((0, *typeof(start).shape), 0, computation)
+        step = lax.full_like(delta, np.nan)
+    elif divisor <= 0:
+        out, step = lax.expand_dims(start, (0,)), lax.full_like(delta, np.nan)
+    else:
+        step = lax.div(delta, computation.type(divisor))
+        out = _blend(start, stop, num, divisor, endpoint, computation)
+    out = moveaxis(out, 0, axis) if axis else out
+    if dtype is not None and typeof(out).dtype != dtype:
+        if dtype.kind in "iu":
+            out = lax.floor(out)
+        out = lax.convert_element_type(out, dtype)
+    return out, step
+
+
+def _blend(start: Any, stop: Any, num: int, divisor: int, endpoint: bool, dtype: Any) -> Array:
+    """Compute ``start * (1 - t) + stop * t``, which is exact at both ends."""
+    real = np.dtype(dtype.type(0).real.dtype)
+    dims = typeof(start).shape
+    t = lax.div(lax.iota(real, num), real.type(divisor))
+    t = lax.reshape(t, (num,) + (1,) * len(dims))
+    t = lax.broadcast_in_dim(t, (num, *dims), tuple(range(len(dims) + 1)))
+    t = lax.convert_element_type(t, dtype) if real != dtype else t
+    first = lax.broadcast(start, (num,))
+    last = lax.broadcast(stop, (num,))
+    out = lax.add(lax.mul(first, lax.sub(dtype.type(1), t)), lax.mul(last, t))
+    if not endpoint:
+        return out
+    return lax.concatenate(
+        [lax.slice_in_dim(out, 0, num - 1), lax.expand_dims(stop, (0,))], 0
+    )
+
+
+def logspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Array:  # fmt: skip
+    """Return ``base ** linspace(start, stop)``; see `linspace`."""
+    from tans_numpy.ufuncs.arithmetic import power
+
+    out = power(asarray(base), linspace(start, stop, num, endpoint, axis=axis))
+    return out if dtype is None else out.astype(dtype)
+
+
+def geomspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: Any = None,
+    axis: int = 0,
+) -> Array:  # fmt: skip
+    """Return numbers with a constant ratio over an interval; see `linspace`."""
+    from tans_numpy.ufuncs.exponential import log10
+
+    start, stop = asarray(start), asarray(stop)
+    sign = (1 - 2 * ((start < 0) & (stop < 0))).astype(to_inexact(start.dtype))
+    out = logspace(log10(start * sign), log10(stop * sign), num, endpoint, 10.0, None, 0) * sign
+    if num > 0:
+        out = out.at[0].set(start)
+        if endpoint and num > 1:
+            out = out.at[-1].set(stop)
+    from tans_numpy.manipulation import moveaxis
+
+    out = moveaxis(out, 0, axis) if axis else out
+    return out if dtype is None else out.astype(dtype)
+
+
+@composite(static_argnames=("shape", "k", "dtype"))
+def _eye(*, shape: tuple[int, int], k: int, dtype: Any) -> Array:
+    rows = lax.broadcasted_iota(np.dtype(np.int32), shape, 0)
+    columns = lax.broadcasted_iota(np.dtype(np.int32), shape, 1)
+    return lax.convert_element_type(lax.eq(lax.add(rows, np.int32(k)), columns), dtype)
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None,  # noqa: N803
+) -> Array:  # fmt: skip
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+      N: number of rows.
+      M: number of columns; `N` if None.
+      k: which diagonal; positive is above the main one.
+      dtype: dtype; the default float if None.
+      device: device or sharding to put the array on.
+    """
+    shape = as_shape((N, N if M is None else M), "eye")
+    target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "eye")
+    out = _eye(shape=shape, k=operator.index(_concrete(k, "eye", "k")), dtype=target)
+    return out if device is None else device_put(out, device)
+
+
+def identity(n: int, dtype: Any = None) -> Array:
+    """Return the identity matrix of size `n`."""
+    return eye(n, dtype=dtype)
+
+
+def meshgrid(
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Array]:
+    """Return coordinate arrays of a grid.
+
+    Args:
+      *xi: vectors or scalars, the coordinates along each dimension.
+      copy: must be True; arrays are never views.
+      sparse: return arrays with size 1 in all dimensions but their own.
+      indexing: "xy" (the first two dimensions are swapped) or "ij".
+    """
+    from tans_numpy.manipulation import broadcast_arrays, reshape, swapaxes
+
+    check_arraylike("meshgrid", *xi)
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: given indexing={indexing!r}, expected 'xy' or 'ij'.")
+    if not copy:
+        raise ValueError("meshgrid: given copy=False, expected True: arrays are never views.")
+    if any(typeof(x).ndim > 1 for x in xi):
+        raise ValueError("meshgrid: given an array with several dimensions, expected vectors.")
+    n = len(xi)
+    out = [
+        reshape(x, (1,) * i + (typeof(x).size,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)
+    ]
+    out = out if sparse else broadcast_arrays(*out)
+    return [swapaxes(x, 0, 1) for x in out] if indexing == "xy" and n > 1 else out
+
+
+def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+    """Return the index of each element of an array with the shape `dimensions`."""
+    from tans_numpy.manipulation import stack
+
+    dims = as_shape(dimensions, "indices")
+    target = dtypes.default_int() if dtype is None else requested_dtype(dtype, "indices")
+    grids = meshgrid(*(arange(n, dtype=target) for n in dims), sparse=sparse, indexing="ij")
+    if sparse:
+        return tuple(grids)
+    return stack(grids) if grids else asarray(np.zeros((0,), target))
