@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.remat import name_p, remat_p
 from tans_core import tree
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
@@ -13,10 +15,8 @@ from tans_core.errors import TracerBoolConversionError, message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.staging import hoist_consts, trace_to_jaxpr
 from tans_core.trace import Tracer
+from tans_core.tracebacks import api_boundary
 from tans_core.values import typeof
-
-from tans_autodiff.arguments import check_callable, type_of_leaf
-from tans_autodiff.remat import name_p, remat_p
 
 type Function = Callable[..., Any]
 type Policy = Callable[..., Any]
@@ -65,6 +65,7 @@ def checkpoint(
     _check_prevent_cse(prevent_cse)
     statics = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
+    @api_boundary
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         where = _static_positions(statics, len(args))
@@ -112,9 +113,7 @@ def remat(
       >>> float(remat(lax.sin)(0.0))
       0.0
     """
-    return checkpoint(
-        fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
-    )
+    return checkpoint(fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums)
 
 
 def checkpoint_name(x: Any, name: str) -> Any:

@@ -4,14 +4,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tans_autodiff.custom_vjp import custom_vjp
 from tans_core import dtypes, tree
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_jaxpr
 from tans_core.staging import trace_to_jaxpr
 from tans_core.trace import Tracer
+from tans_core.tracebacks import api_boundary
 from tans_core.values import typeof
-
-from tans_autodiff.custom_vjp import custom_vjp
 
 type Function = Callable[..., Any]
 type Pytree = Any
@@ -31,14 +31,16 @@ def custom_gradient(fun: Function) -> Function:
       TypeError: `fun` doesn't return a pair.
 
     Example:
+      >>> import tans_lax as lax
       >>> from tans_autodiff import grad
       >>> @custom_gradient
       ... def square(x):
-      ...     return x * x, lambda g: (g * x,)
+      ...     return lax.mul(x, x), lambda g: (lax.mul(g, x),)
       >>> float(grad(square)(3.0))
       3.0
     """
 
+    @api_boundary
     @functools.wraps(fun)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
         def primal(*values: Any) -> Any:
@@ -133,7 +135,8 @@ def closure_convert(fun: Function, *example_args: Pytree) -> tuple[Function, lis
       captured tracers with inexact dtypes.
 
     Example:
-      >>> converted, consts = closure_convert(lambda x: x * 2.0, 1.0)
+      >>> import tans_lax as lax
+      >>> converted, consts = closure_convert(lambda x: lax.mul(x, 2.0), 1.0)
       >>> float(converted(3.0, *consts)), consts
       (6.0, [])
     """

@@ -4,16 +4,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core import tree
-from tans_core.errors import message
-from tans_core.trace import is_evaluating
-from tans_core.values import typeof
-from tans_lax.rows import add_tangents
-
 from tans_autodiff.custom import custom_jvp_call_p
 from tans_autodiff.custom.calls import JVPCall
 from tans_autodiff.results import as_array, tangent_result
 from tans_autodiff.signature import Positions
+from tans_core import tree
+from tans_core.errors import message
+from tans_core.trace import is_evaluating
+from tans_core.tracebacks import api_boundary
+from tans_core.values import typeof
+from tans_lax.rows import add_tangents
 
 type Function = Callable[..., Any]
 
@@ -93,6 +93,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
             )
         self.jvp = functools.partial(_sum_of_parts, self, jvps)
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.jvp is None:
@@ -105,9 +106,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
             return self.fun(*args)
         static, others = self._positions.partition(args)
         leaves, in_tree = tree.flatten(others)
-        call = JVPCall(
-            self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros
-        )
+        call = JVPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.rule = self.jvp
         call.rule_name = getattr(self.jvp, "__name__", "jvp")
         outs = custom_jvp_call_p.bind(

@@ -4,13 +4,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core import tree
-from tans_core.errors import UnexpectedTracerError, message
-from tans_core.trace import Tracer, is_evaluating
-
 from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import VJPCall
 from tans_autodiff.signature import Positions
+from tans_core import tree
+from tans_core.errors import UnexpectedTracerError, message
+from tans_core.trace import Tracer, is_evaluating
+from tans_core.tracebacks import api_boundary
 
 type Function = Callable[..., Any]
 
@@ -33,7 +33,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
       >>> @custom_vjp
       ... def sine(x):
       ...     return lax.sin(x)
-      >>> sine.defvjp(lambda x: (lax.sin(x), x), lambda x, ct: (ct * 10.0,))
+      >>> sine.defvjp(lambda x: (lax.sin(x), x), lambda x, ct: (lax.mul(ct, 10.0),))
       >>> float(grad(sine)(1.0))
       10.0
     """
@@ -81,6 +81,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.optimize_remat = optimize_remat
         self.generic_batching = generic_batching
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.fwd is None or self.bwd is None:
@@ -94,9 +95,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         if is_evaluating():
             return self.fun(*args)
         leaves, in_tree = tree.flatten(others)
-        call = VJPCall(
-            self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros
-        )
+        call = VJPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.fwd, call.bwd = self.fwd, self.bwd
         outs = custom_vjp_call_p.bind(
             *leaves,

@@ -4,28 +4,29 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core import tree
-from tans_core.context import Mask
-from tans_core.dtypes import float0
-from tans_core.errors import message
-from tans_core.jaxpr import ClosedJaxpr, eval_closed
-from tans_core.state import state, swap_trace
-from tans_core.tree_util import Partial
-from tans_core.types import AbstractValue, same_but_weak
-from tans_core.values import typeof
-from tans_core.zeros import Zero
-
 from tans_autodiff.arguments import check_callable, check_pair, dtype_of, type_of_leaf
 from tans_autodiff.jvp import JVPTrace, Value, has_tangent, split_pair
 from tans_autodiff.linearize import open_linearization
 from tans_autodiff.residuals import spread_flags
 from tans_autodiff.results import as_array, tangent_result
 from tans_autodiff.vjp import close
+from tans_core import tree
+from tans_core.context import Mask
+from tans_core.dtypes import float0
+from tans_core.errors import message
+from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.state import state, swap_trace
+from tans_core.tracebacks import api_boundary
+from tans_core.tree_util import Partial
+from tans_core.types import AbstractValue, same_but_weak
+from tans_core.values import typeof
+from tans_core.zeros import Zero
 
 type Function = Callable[..., Any]
 type Pytree = Any
 
 
+@api_boundary
 def jvp(
     fun: Function, primals: Sequence[Pytree], tangents: Sequence[Pytree], has_aux: bool = False
 ) -> Any:
@@ -56,7 +57,7 @@ def jvp(
     leaves, leaf_tangents, in_tree = _check_jvp_arguments(primals, tangents)
     trace = JVPTrace(state.trace)
     pairs = [
-        x if _is_zero_tangent(t) else trace.pair(x, t)
+        x if _is_zero_tangent(t) else trace.pair(as_array(x), as_array(t))
         for x, t in zip(leaves, leaf_tangents, strict=True)
     ]
     old = swap_trace(trace)
@@ -154,6 +155,7 @@ class LinearMap:
     out_avals: tuple[AbstractValue, ...]
     nonzero_out: Mask
 
+    @api_boundary
     def __call__(self, *residuals_and_tangents: Any) -> Pytree:
         """Apply the linear program; residuals come first."""
         count = len(self.linear.in_avals) - sum(self.nonzero_in)
@@ -175,7 +177,7 @@ class LinearMap:
                 message(
                     f"linearized function {self.name}",
                     f"tangents with structure {in_tree}",
-                    f"expected {self.in_tree}, got {in_tree}",
+                    f"{self.in_tree}",
                     "Pass one tangent per primal argument, in the same containers.",
                 )
             )
@@ -208,9 +210,8 @@ def _fits(x: Value, expected: AbstractValue) -> bool:
     return same_but_weak(typeof(x), expected)
 
 
-def linearize(
-    fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Pytree = None
-) -> Any:
+@api_boundary
+def linearize(fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Pytree = None) -> Any:
     """Compute a function, and its derivative at that point as a linear function.
 
     Args:
@@ -222,8 +223,8 @@ def linearize(
 
     Returns:
       ``(output, f_jvp)`` or ``(output, f_jvp, aux)``. `f_jvp` takes one tangent per primal, may be
-      called many times, and is a `Partial` whose leaves are the values it needs; its `out_nzs` is a tree of
-      bools like the output: where the tangent may be nonzero.
+      called many times, and is a `Partial` whose leaves are the values it needs. Its `out_nzs` is
+      a tree of bools like the output: where the tangent may be nonzero.
 
     Raises:
       TypeError: `fun` is not callable, or a leaf is not an array.

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from tans_xla import jit
-
 from tans_autodiff.arguments import Argnums, canonical_argnums, check_callable, positions, put
 from tans_autodiff.vjp import VJP, pullback
+from tans_xla import jit
 
 type Function = Callable[..., Any]
 

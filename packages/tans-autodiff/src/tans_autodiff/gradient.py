@@ -5,12 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from tans_core import tree
-from tans_core.errors import message
-from tans_core.jaxpr import Var
-from tans_core.staging import JaxprTracer
-from tans_core.types import AbstractValue
-from tans_core.values import is_value, typeof
 
 from tans_autodiff.arguments import (
     Argnums,
@@ -28,6 +22,13 @@ from tans_autodiff.jvp import Value, has_tangent
 from tans_autodiff.linearize import open_linearization
 from tans_autodiff.results import as_array, cotangent_result
 from tans_autodiff.transpose import pull_back
+from tans_core import tree
+from tans_core.errors import message
+from tans_core.jaxpr import Var
+from tans_core.staging import JaxprTracer
+from tans_core.tracebacks import api_boundary
+from tans_core.types import AbstractValue
+from tans_core.values import is_value, typeof
 
 type Function = Callable[..., Any]
 
@@ -74,6 +75,7 @@ def grad(
     )
     if has_aux:
 
+        @api_boundary
         @functools.wraps(fun)
         def grad_with_aux(*args: Any, **kwargs: Any) -> Any:
             _, aux, gradient = differentiate(args, kwargs)
@@ -81,6 +83,7 @@ def grad(
 
         return grad_with_aux
 
+    @api_boundary
     @functools.wraps(fun)
     def gradient_of(*args: Any, **kwargs: Any) -> Any:
         return differentiate(args, kwargs)[2]
@@ -114,7 +117,8 @@ def value_and_grad(
       TypeError: as for `grad`.
 
     Example:
-      >>> value, slope = value_and_grad(lambda x: x**2)(3.0)
+      >>> import tans_lax as lax
+      >>> value, slope = value_and_grad(lax.square)(3.0)
       >>> float(value), float(slope)
       (9.0, 6.0)
     """
@@ -122,6 +126,7 @@ def value_and_grad(
         "value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes
     )
 
+    @api_boundary
     @functools.wraps(fun)
     def value_and_gradient_of(*args: Any, **kwargs: Any) -> Any:
         value, aux, gradient = differentiate(args, kwargs)
@@ -143,16 +148,14 @@ def _differentiator(
     check_reduce_axes(name, reduce_axes)
     nums = canonical_argnums(name, argnums)
 
-    def differentiate(
-        args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Value, Any, Any]:
+    def differentiate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Value, Any, Any]:
         where = positions(name, nums, len(args))
         selected = args[where[0]] if isinstance(nums, int) else tuple(args[i] for i in where)
         leaves, treedef = tree.flatten(selected)
         avals = [type_of_leaf(name, x) for x in leaves]
         for aval in avals:
             check_grad_input(name, aval, holomorphic, allow_int)
-        running = open_linearization(leaves, [has_tangent(aval) for aval in avals])
+        running = open_linearization(map(as_array, leaves), [has_tangent(a) for a in avals])
         with running:
             inputs = treedef.unflatten(running.inputs)
             new_args = put(args, where, (inputs,) if isinstance(nums, int) else inputs)

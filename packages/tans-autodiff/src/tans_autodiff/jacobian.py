@@ -5,14 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tans_batching import vmap
-from tans_core import dtypes, tree
-from tans_core.dtypes import float0
-from tans_core.errors import message
-from tans_core.types import AbstractValue
-from tans_core.values import typeof
-from tans_lax.rows import zeros_like_aval
 
+import tans_lax as lax
 from tans_autodiff.arguments import (
     Argnums,
     canonical_argnums,
@@ -26,6 +20,14 @@ from tans_autodiff.arguments import (
 )
 from tans_autodiff.forward import jvp
 from tans_autodiff.vjp import pullback
+from tans_batching import vmap
+from tans_core import dtypes, tree
+from tans_core.dtypes import float0
+from tans_core.errors import message
+from tans_core.tracebacks import api_boundary
+from tans_core.types import AbstractValue
+from tans_core.values import typeof
+from tans_lax.rows import zeros_like_aval
 
 type Function = Callable[..., Any]
 type Pytree = Any
@@ -55,12 +57,13 @@ def jacfwd(
 
     Example:
       >>> import tans_lax as lax
-      >>> jacfwd(lambda x: (lax.sin(x), 2.0 * x))(0.0)
+      >>> jacfwd(lambda x: (lax.sin(x), lax.mul(2.0, x)))(0.0)
       (Array(1., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
     check_callable("jacfwd", fun)
     nums = canonical_argnums("jacfwd", argnums)
 
+    @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         where = positions("jacfwd", nums, len(args))
@@ -119,13 +122,15 @@ def jacrev(
 
     Example:
       >>> import numpy as np
-      >>> jacrev(lambda x: x * x)(np.array([1.0, 3.0], np.float32))
+      >>> import tans_lax as lax
+      >>> jacrev(lax.square)(np.array([1.0, 3.0], np.float32))
       Array([[2., 0.],
              [0., 6.]], dtype=float32)
     """
     check_callable("jacrev", fun)
     nums = canonical_argnums("jacrev", argnums)
 
+    @api_boundary
     @functools.wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         where = positions("jacrev", nums, len(args))
@@ -171,7 +176,8 @@ def hessian(
 
     Example:
       >>> import numpy as np
-      >>> hessian(lambda w: (w * w).sum())(np.zeros(2, np.float32))
+      >>> import tans_lax as lax
+      >>> hessian(lambda w: lax.dot(w, w))(np.zeros(2, np.float32))
       Array([[2., 0.],
              [0., 2.]], dtype=float32)
     """
@@ -216,14 +222,14 @@ def _unstack(template: Pytree, stacked: Any, axis: int) -> Pytree:
     """Split the basis axis of an array into a tree like the template."""
     leaves, treedef = tree.flatten(template)
     axis %= stacked.ndim
+    before, after = stacked.shape[:axis], stacked.shape[axis + 1 :]
     parts, start = [], 0
     for x in leaves:
         aval = typeof(x)
-        window = [slice(None)] * stacked.ndim
-        window[axis] = slice(start, start + aval.size)  # pyright: ignore[reportAttributeAccessIssue]
-        shape = (*stacked.shape[:axis], *aval.shape, *stacked.shape[axis + 1 :])  # pyright: ignore[reportAttributeAccessIssue]
-        parts.append(stacked[tuple(window)].reshape(shape))
-        start += aval.size  # pyright: ignore[reportAttributeAccessIssue]
+        size, shape = aval.size, aval.shape  # pyright: ignore[reportAttributeAccessIssue]
+        part = lax.slice_in_dim(stacked, start, start + size, axis=axis)
+        parts.append(lax.reshape(part, (*before, *shape, *after)))
+        start += size
     return treedef.unflatten(parts)
 
 
@@ -245,5 +251,3 @@ def _not_float0(x: Any, aval: AbstractValue) -> Any:
     if x.dtype != float0:
         return x
     return zeros_like_aval(aval.update(shape=x.shape))  # pyright: ignore[reportAttributeAccessIssue]
-
-

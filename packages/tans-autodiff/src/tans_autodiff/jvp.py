@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, override
 
+from tans_autodiff.body_memo import memoised_on_body
 from tans_core import rules
 from tans_core.context import Mask
 from tans_core.dtypes import float0
@@ -16,8 +17,6 @@ from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 from tans_lax.rows import instantiate_zeros
-
-from tans_autodiff.body_memo import memoised_on_body
 
 type Value = Any  # a concrete array, a Python scalar or a tracer
 type Tangent = Any  # a Value, or a symbolic zero
@@ -43,9 +42,7 @@ class JVPTracer(Tracer):
 
     __slots__ = ("aval", "primal", "tangent")
 
-    def __init__(
-        self, trace: Trace, aval: AbstractValue, primal: Value, tangent: Tangent
-    ) -> None:
+    def __init__(self, trace: Trace, aval: AbstractValue, primal: Value, tangent: Tangent) -> None:
         self._trace = trace
         self.aval = aval
         self.primal = primal
@@ -58,9 +55,7 @@ class JVPTrace(Trace):
     __slots__ = ()
 
     @override
-    def process(
-        self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
         primals: list[Value] = []
         tangents: list[Tangent] = []
         touched = False
@@ -173,9 +168,7 @@ def jvp_jaxpr(
         nonzero_out = tuple(
             type(t) is not Zero or force for t, force in zip(outs_dot, forced, strict=True)
         )
-        kept = [
-            instantiate_zeros(t) for t, nz in zip(outs_dot, nonzero_out, strict=True) if nz
-        ]
+        kept = [instantiate_zeros(t) for t, nz in zip(outs_dot, nonzero_out, strict=True) if nz]
         return [*outs, *kept]
 
     tangent_avals = [a.to_tangent() for a, nz in zip(body.in_avals, nonzero, strict=True) if nz]

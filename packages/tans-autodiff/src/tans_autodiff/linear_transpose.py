@@ -4,26 +4,27 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.arguments import check_callable, check_reduce_axes, dtype_of, type_of_leaf
+from tans_autodiff.jvp import Value
+from tans_autodiff.results import as_array, cotangent_result
+from tans_autodiff.transpose import backward_pass
 from tans_core import dtypes, tree
 from tans_core.dtypes import float0
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.staging import hoist_consts, trace_to_jaxpr
+from tans_core.tracebacks import api_boundary
 from tans_core.tree_util import Partial
 from tans_core.types import AbstractValue, ShapedArray, same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import zeros_like_aval
 
-from tans_autodiff.arguments import check_callable, check_reduce_axes, dtype_of, type_of_leaf
-from tans_autodiff.jvp import Value
-from tans_autodiff.results import as_array, cotangent_result
-from tans_autodiff.transpose import backward_pass
-
 type Function = Callable[..., Any]
 type Pytree = Any
 
 
+@api_boundary
 def linear_transpose(fun: Function, *primals: Pytree, reduce_axes: Sequence[Any] = ()) -> Function:
     """Transpose a function that is linear.
 
@@ -41,7 +42,9 @@ def linear_transpose(fun: Function, *primals: Pytree, reduce_axes: Sequence[Any]
       NotImplementedError: `fun` isn't linear; the text names the operation.
 
     Example:
-      >>> [float(ct) for ct in linear_transpose(lambda x, y: x - 2.0 * y, 0.0, 0.0)(1.0)]
+      >>> import tans_lax as lax
+      >>> transposed = linear_transpose(lambda x, y: lax.sub(x, lax.mul(2.0, y)), 0.0, 0.0)
+      >>> [float(ct) for ct in transposed(1.0)]
       [1.0, -2.0]
     """
     check_callable("linear_transpose", fun)
@@ -68,6 +71,7 @@ class _Transposed:
     in_tree: Any
     out_tree: Any
 
+    @api_boundary
     def __call__(self, *consts_and_ct: Any) -> tuple[Pytree, ...]:
         *consts, out_ct = consts_and_ct
         cts, ct_tree = tree.flatten(out_ct)
@@ -95,16 +99,13 @@ class _Transposed:
         inputs = [*consts, *(LinearInput(aval) for aval in in_avals)]
         results = backward_pass(self.closed, inputs, cts)
         return self.in_tree.unflatten(
-            [
-                as_array(_zeros_like_primal(ct, aval))
-                for ct, aval in zip(results, in_avals, strict=True)
-            ]
+            [_like_primal(ct, aval) for ct, aval in zip(results, in_avals, strict=True)]
         )
 
 
-def _zeros_like_primal(ct: Value, aval: AbstractValue) -> Value:
-    if type(ct) is Zero and _integers(aval):
-        return zeros_like_aval(aval)
+def _like_primal(ct: Value, aval: AbstractValue) -> Value:
+    if _integers(aval):
+        return as_array(zeros_like_aval(aval) if type(ct) is Zero else ct)
     return cotangent_result(ct, aval)
 
 

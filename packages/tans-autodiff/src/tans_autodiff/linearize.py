@@ -5,9 +5,12 @@ flow on them works. Tangents exist only as variables of the linear program, whic
 records while the derivative rules run.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, override
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, override
 
+from tans_autodiff.body_memo import memoised_on_body
+from tans_autodiff.jvp import FlatFun, Tangent, Value, as_mask, bind_in, fill_zeros
+from tans_autodiff.split import SplitRowContext, SplitTrace, close_program
 from tans_core import rules
 from tans_core._jaxlib import get_traceback
 from tans_core.context import Linearized, Mask
@@ -24,9 +27,9 @@ from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 from tans_lax.rows import instantiate_zeros
 
-from tans_autodiff.body_memo import memoised_on_body
-from tans_autodiff.jvp import FlatFun, Tangent, Value, as_mask, bind_in, fill_zeros
-from tans_autodiff.split import SplitRowContext, SplitTrace, close_program
+# The tables' rows by primitive; reading them is on the path of every operation.
+_linearize_rules: Final = rules.linearize
+_jvp_rules: Final = rules.jvp
 
 
 class LinearizeTracer(Tracer):
@@ -34,9 +37,7 @@ class LinearizeTracer(Tracer):
 
     __slots__ = ("aval", "primal", "tangent")
 
-    def __init__(
-        self, trace: Trace, aval: AbstractValue, primal: Value, tangent: Tangent
-    ) -> None:
+    def __init__(self, trace: Trace, aval: AbstractValue, primal: Value, tangent: Tangent) -> None:
         self._trace = trace
         self.aval = aval
         self.primal = primal
@@ -54,9 +55,7 @@ class LinearizeTrace(Trace):
         self.context = LinearizeRowContext(self.split)
 
     @override
-    def process(
-        self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
         primals: list[Value] = []
         tangents: list[Tangent] = []
         touched = mixed = False
@@ -74,24 +73,11 @@ class LinearizeTrace(Trace):
             return bind_in(self.parent, primitive, args, params)
         if mixed:
             fill_zeros(primals, tangents)
-        outs, out_tangents = self._run_rule(primitive, primals, tangents, params)
-        if primitive.multiple_results:
-            pairs = zip(outs, out_tangents, strict=True)
-            return [self._pair(primitive, x, t) for x, t in pairs]
-        return self._pair(primitive, outs, out_tangents)
-
-    def _run_rule(
-        self,
-        primitive: Primitive,
-        primals: list[Value],
-        tangents: list[Tangent],
-        params: dict[str, Any],
-    ) -> tuple[Any, Any]:
-        rule = rules.linearize.find(primitive)
+        rule = _linearize_rules.find(primitive)
         split = self.split
         verbatim, split.verbatim = split.verbatim, rule is not None
         if rule is None:
-            rule = rules.jvp[primitive]
+            rule = _jvp_rules[primitive]
         source = state.source
         if source is None:
             # One traceback, that of the user's call, for all that the rule does.
@@ -99,12 +85,17 @@ class LinearizeTrace(Trace):
         old = swap_trace(split)
         try:
             if type(rule) is ContextRule:
-                return rule.rule(self.context, primals, tangents, **params)
-            return rule(primals, tangents, **params)
+                outs, out_tangents = rule.rule(self.context, primals, tangents, **params)
+            else:
+                outs, out_tangents = rule(primals, tangents, **params)
         finally:
             swap_trace(old)
             state.source = source
             split.verbatim = verbatim
+        if primitive.multiple_results:
+            pairs = zip(outs, out_tangents, strict=True)
+            return [self._pair(primitive, x, t) for x, t in pairs]
+        return self._pair(primitive, outs, out_tangents)
 
     def _pair(self, primitive: Primitive, primal: Value, tangent: Tangent) -> Value:
         if type(tangent) is Zero:
@@ -161,7 +152,7 @@ class open_linearization:  # noqa: N801  (a context manager in the form of a fun
 
     __slots__ = ("inputs", "old", "tangents", "trace")
 
-    def __init__(self, primals: Sequence[Value], nonzero: Sequence[bool]) -> None:
+    def __init__(self, primals: Iterable[Value], nonzero: Iterable[bool]) -> None:
         self.trace = trace = LinearizeTrace(state.trace)
         self.inputs: list[Value] = []
         self.tangents: list[JaxprTracer | None] = []
@@ -242,9 +233,7 @@ def linearize_jaxpr(
         nonzero_out = tuple(
             type(t) is not Zero or f for t, f in zip(run.tangents, forced, strict=True)
         )
-        kept = [
-            instantiate_zeros(t) for t, nz in zip(run.tangents, nonzero_out, strict=True) if nz
-        ]
+        kept = [instantiate_zeros(t) for t, nz in zip(run.tangents, nonzero_out, strict=True) if nz]
         linear, residuals = close_program(run.split, kept)
         position = {id(x): i for i, x in enumerate(ins)}
         forwards = tuple(position.get(id(r)) for r in residuals)

@@ -3,11 +3,14 @@
 from typing import Any, Final
 
 import numpy as np
+
 from tans_core._jaxlib import ArrayImpl
 from tans_core.dtypes import float0
 from tans_core.trace import Tracer
-from tans_core.types import AbstractValue
+from tans_core.types import AbstractValue, ShapedArray
+from tans_core.values import typeof
 from tans_core.zeros import Zero
+from tans_lax.conversion import as_type
 from tans_lax.elementwise.identity import copy_p
 from tans_lax.rows import zeros_like_aval
 
@@ -48,4 +51,16 @@ def _result(x: Any, aval: AbstractValue) -> Any:
         if getattr(aval, "dtype", None) == float0:
             return np.zeros(aval.shape, float0)  # pyright: ignore[reportAttributeAccessIssue]
         return zeros_like_aval(aval)
-    return as_array(x)
+    if type(x) is not ArrayImpl and not isinstance(x, Tracer):
+        x = as_array(x)
+    given = typeof(x)
+    if given is not aval and _differs(given, aval):
+        return as_type(x, aval.dtype, aval.weak_type)  # pyright: ignore[reportAttributeAccessIssue]
+    return x
+
+
+def _differs(given: AbstractValue, wanted: AbstractValue) -> bool:
+    # A rule may lose the weak mark, or compute in another precision than its operand's.
+    if not isinstance(given, ShapedArray) or not isinstance(wanted, ShapedArray):
+        return False
+    return given.dtype != wanted.dtype or given.weak_type is not wanted.weak_type

@@ -8,18 +8,23 @@ anything twice. Values that the recorded program reads from outside are its resi
 from collections.abc import Sequence
 from typing import Any, override
 
+from tans_autodiff.body_memo import memoised_on_body
+from tans_autodiff.jvp import JVPRowContext, Value, as_mask, bind_in
 from tans_core import rules
 from tans_core.context import Mask, Split, merge
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
-from tans_core.staging import JaxprTrace, JaxprTracer, hoist_consts, lift_tracer_consts, trace_to_jaxpr
+from tans_core.staging import (
+    JaxprTrace,
+    JaxprTracer,
+    hoist_consts,
+    lift_tracer_consts,
+    trace_to_jaxpr,
+)
 from tans_core.state import state, swap_trace
 from tans_core.trace import Trace
-
-from tans_autodiff.body_memo import memoised_on_body
-from tans_autodiff.jvp import JVPRowContext, Value, as_mask, bind_in
 
 
 class SplitTrace(JaxprTrace):
@@ -38,20 +43,22 @@ class SplitTrace(JaxprTrace):
         self.context = SplitRowContext(self)
 
     @override
-    def process(
-        self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
         for x in args:
             if type(x) is JaxprTracer and x._trace is self:
                 break
         else:
-            assert self.parent is not None
-            return bind_in(self.parent, primitive, args, params)
+            parent: Any = self.parent
+            if type(parent) is JaxprTrace and not primitive.custom_staging:
+                return parent.record(primitive, args, params)
+            return bind_in(parent, primitive, args, params)
         if (primitive.call_like and not self.verbatim) or primitive.custom_staging:
             rule = rules.partial_eval.find(primitive)
             if rule is not None:
                 return self._split_call(rule, primitive, args, params)
-        return super().process(primitive, args, params)
+        if primitive.custom_staging:
+            return super().process(primitive, args, params)
+        return self.record(primitive, args, params)
 
     def owns(self, x: Value) -> bool:
         """Whether `x` is a value of the recorded program."""
@@ -96,9 +103,7 @@ class SplitRowContext(JVPRowContext):
 
 
 @memoised_on_body
-def split_jaxpr(
-    body: ClosedJaxpr, unknown: Mask, instantiate: bool | Mask = False
-) -> Split:
+def split_jaxpr(body: ClosedJaxpr, unknown: Mask, instantiate: bool | Mask = False) -> Split:
     """Split a program into the part that needs no unknown input, and the rest.
 
     Args:

@@ -3,13 +3,12 @@
 import dataclasses
 from typing import Any
 
+from tans_autodiff.results import tangent_result
 from tans_core import dtypes, tree
 from tans_core.dtypes import float0
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import Zero
-
-from tans_autodiff.results import tangent_result
 
 type Value = Any
 

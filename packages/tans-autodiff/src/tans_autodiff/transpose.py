@@ -8,9 +8,12 @@ cotangents of its linear operands. Every cotangent has the cotangent type of its
 from collections.abc import Sequence
 from typing import Any
 
+from tans_autodiff.body_memo import memoised_on_body
+from tans_autodiff.jvp import Value
 from tans_core import rules
 from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
+from tans_core.errors import message
 from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
@@ -18,9 +21,6 @@ from tans_core.state import state
 from tans_core.types import AbstractValue
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import add_tangents
-
-from tans_autodiff.body_memo import memoised_on_body
-from tans_autodiff.jvp import Value
 
 type Env = dict[Var, Value]
 type Cotangent = Any  # a Value, or a symbolic zero
@@ -100,10 +100,14 @@ def _transpose_eqn(
         for v in eqn.invars
     ]
     rule = rules.transpose[eqn.op.primitive]
-    if type(rule) is ContextRule:
-        results = rule.rule(transpose_context, ct, *operands, **eqn.op.params)
-    else:
-        results = rule(ct, *operands, **eqn.op.params)
+    try:
+        if type(rule) is ContextRule:
+            results = rule.rule(transpose_context, ct, *operands, **eqn.op.params)
+        else:
+            results = rule(ct, *operands, **eqn.op.params)
+    except (NotImplementedError, TypeError) as error:
+        _raise_if_not_linear(eqn, operands, error)
+        raise
     for var, operand, result in zip(eqn.invars, operands, results, strict=True):
         if result is None or type(result) is Zero or type(operand) is not LinearInput:
             continue
@@ -112,6 +116,26 @@ def _transpose_eqn(
         else:
             before = cotangents.get(var)
             cotangents[var] = result if before is None else add_tangents(before, result)
+
+
+def _raise_if_not_linear(eqn: Eqn, operands: Sequence[Any], error: Exception) -> None:
+    """Name the operation when its rule failed because a tangent was used non-linearly."""
+    name = eqn.primitive.name
+    linear = [i for i, x in enumerate(operands) if type(x) is LinearInput]
+    if isinstance(error, NotImplementedError):
+        if f"{name!r}" not in str(error):
+            raise NotImplementedError(f"transpose rule of {name!r}: {error}") from error
+    elif len(linear) > 1:
+        types = ", ".join(v.aval.str_short(False) for v in eqn.invars)
+        raise NotImplementedError(
+            message(
+                f"transpose rule of {name!r}",
+                f"operands of type {types}, of which {linear} depend on a linear input",
+                "an operation that is linear in those operands together",
+                "Transpose linear functions only; a custom_jvp rule must be linear in its "
+                "tangents.",
+            )
+        ) from error
 
 
 def backward_pass(
@@ -129,9 +153,7 @@ def backward_pass(
     """
     jaxpr = closed.jaxpr
     known: Env = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    linear = [
-        v for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is LinearInput
-    ]
+    linear = [v for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is LinearInput]
     known.update(
         (v, x) for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is not LinearInput
     )
@@ -175,9 +197,7 @@ def _evaluate_known(eqns: Sequence[Eqn], known: Env) -> list[Eqn]:
 
 
 @memoised_on_body
-def transpose_jaxpr(
-    body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask
-) -> tuple[ClosedJaxpr, Mask]:
+def transpose_jaxpr(body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask) -> tuple[ClosedJaxpr, Mask]:
     """Return ``(*nonlinear_ins, *nonzero_cts) -> (*nonzero cotangents of linear ins)``.
 
     Args:

@@ -4,16 +4,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core import dtypes, tree
-from tans_core.context import Mask
-from tans_core.debug_info import debug_info_of
-from tans_core.errors import message
-from tans_core.jaxpr import ClosedJaxpr
-from tans_core.tree_util import GetAttrKey, register_pytree_with_keys
-from tans_core.types import AbstractValue, same_but_weak
-from tans_core.values import typeof
-from tans_core.zeros import LinearInput, Zero
-
 from tans_autodiff.arguments import (
     check_callable,
     check_pair,
@@ -34,6 +24,16 @@ from tans_autodiff.residuals import (
 from tans_autodiff.results import as_array, cotangent_result
 from tans_autodiff.split import close_program
 from tans_autodiff.transpose import backward_pass
+from tans_core import dtypes, tree
+from tans_core.context import Mask
+from tans_core.debug_info import debug_info_of
+from tans_core.errors import message
+from tans_core.jaxpr import ClosedJaxpr
+from tans_core.tracebacks import api_boundary
+from tans_core.tree_util import GetAttrKey, register_pytree_with_keys
+from tans_core.types import AbstractValue, same_but_weak
+from tans_core.values import typeof
+from tans_core.zeros import LinearInput, Zero
 
 type Function = Callable[..., Any]
 type Pytree = Any
@@ -89,11 +89,13 @@ class VJP:
     structured_residuals: list[Pytree] = dataclasses.field(default_factory=list)
     want_logs: bool = False
 
+    @api_boundary
     def __call__(self, out_ct: Pytree, *extra: Any) -> tuple[Pytree, ...]:
         """Return the cotangents of the arguments.
 
         Args:
           out_ct: cotangent of the output: its structure, shapes and dtypes.
+          *extra: nothing; other arguments are an error.
 
         Raises:
           TypeError: more than one argument.
@@ -214,6 +216,7 @@ def _unflatten_vjp(static: Any, children: Any) -> VJP:
 register_pytree_with_keys(VJP, _flatten_vjp_with_keys, _unflatten_vjp, _flatten_vjp)
 
 
+@api_boundary
 def vjp(
     fun: Function,
     *primals: Pytree,

@@ -6,16 +6,15 @@ The first of them to run decides which outputs are mapped; later ones are made t
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
+from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tans_autodiff.custom.calls import apply_body
+from tans_autodiff.custom.derivatives import no_forward_mode
 from tans_batching.trace import batch_flat, match_dim
 from tans_core.context import AxisData
 from tans_core.values import typeof
 from tans_core.zeros import Zero
 from tans_lax.reductions import reduce_sum
 from tans_lax.rows import move_axis
-
-from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
-from tans_autodiff.custom.calls import apply_body
-from tans_autodiff.custom.derivatives import no_forward_mode
 
 type Value = Any
 type Dims = Sequence[int | None]
@@ -35,14 +34,10 @@ class _Mapped:
         """Give the outputs the dimensions decided on, deciding now if nothing is."""
         if self.dims_out is None:
             self.dims_out = list(dims)
-        wanted = [
-            d if w is None else w for d, w in zip(dims, self.dims_out, strict=True)
-        ]
+        wanted = [d if w is None else w for d, w in zip(dims, self.dims_out, strict=True)]
         if wanted != self.dims_out:
             raise AssertionError("custom rule: an output is mapped, that of the function is not")
-        return [
-            match_dim(self.axis, x, d, w) for x, d, w in zip(outs, dims, wanted, strict=True)
-        ]
+        return [match_dim(self.axis, x, d, w) for x, d, w in zip(outs, dims, wanted, strict=True)]
 
 
 class _MappedBody(_Mapped):
@@ -196,9 +191,7 @@ def _custom_vjp_batch(
 ) -> tuple[list[Value], Dims]:
     body = _MappedBody(axis, dims)
     body.body = call_jaxpr
-    outs = custom_vjp_call_p.bind(
-        *args, call_jaxpr=body, rule=_MappedVJP(body, rule), **params
-    )
+    outs = custom_vjp_call_p.bind(*args, call_jaxpr=body, rule=_MappedVJP(body, rule), **params)
     assert body.dims_out is not None
     return outs, body.dims_out
 

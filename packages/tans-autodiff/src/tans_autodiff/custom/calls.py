@@ -8,17 +8,16 @@ maps ``(residuals, cotangents)`` to the primals' cotangents.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.captured_context import CapturedContext
+from tans_autodiff.jvp import has_tangent
+from tans_autodiff.signature import Positions
+from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 from tans_core import tree
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import Zero
-
-from tans_autodiff.captured_context import CapturedContext
-from tans_autodiff.jvp import has_tangent
-from tans_autodiff.signature import Positions
-from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 
 type Function = Callable[..., Any]
 type Value = Any
@@ -129,9 +128,7 @@ class VJPCall(CustomCall):
         """Run the forward rule; a flat VJP rule."""
         leaves: Sequence[Value] = primals
         if self.symbolic_zeros:
-            leaves = [
-                CustomVJPPrimal(x, nz) for x, nz in zip(primals, nonzero, strict=True)
-            ]
+            leaves = [CustomVJPPrimal(x, nz) for x, nz in zip(primals, nonzero, strict=True)]
         args = self.positions.join(self.static, self.in_tree.unflatten(leaves))
         result = self.fwd(*args)
         if not (isinstance(result, tuple | list) and len(result) == 2):
@@ -166,9 +163,7 @@ class VJPCall(CustomCall):
         return pull
 
 
-def check_cotangents(
-    call: VJPCall, result: Any, in_avals: Sequence[AbstractValue]
-) -> list[Value]:
+def check_cotangents(call: VJPCall, result: Any, in_avals: Sequence[AbstractValue]) -> list[Value]:
     """Return one cotangent per primal leaf from what a backward rule returned."""
     if isinstance(result, list):
         result = tuple(result)

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tans_autodiff.custom.calls import apply_body
+from tans_autodiff.jvp import has_tangent
 from tans_core.context import TransposeContext, merge
 from tans_core.errors import UnexpectedTracerError, message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.rules import ContextRule
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero, zero_tangent
-
-from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
-from tans_autodiff.custom.calls import apply_body
-from tans_autodiff.jvp import has_tangent
 
 type Value = Any
 

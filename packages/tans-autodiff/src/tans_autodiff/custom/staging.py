@@ -3,24 +3,21 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_autodiff.captured_context import CapturedContext
+from tans_autodiff.custom import custom_jvp_call_p, custom_vjp_call_p
+from tans_autodiff.custom.calls import UnderContext
+from tans_autodiff.jvp import has_tangent
+from tans_autodiff.results import tangent_result
 from tans_core.context import merge
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_closed
 from tans_core.staging import JaxprTrace, lift_tracer_consts, trace_to_jaxpr
 from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 
-from tans_autodiff.captured_context import CapturedContext
-from tans_autodiff.custom import custom_jvp_call_p, custom_vjp_call_p
-from tans_autodiff.custom.calls import UnderContext
-from tans_autodiff.jvp import has_tangent
-from tans_autodiff.results import tangent_result
-
 type Value = Any
 
 
-def _stage_jvp(
-    trace: JaxprTrace, *args: Value, call_jaxpr: Any, jvp: Any, **params: Any
-) -> Any:
+def _stage_jvp(trace: JaxprTrace, *args: Value, call_jaxpr: Any, jvp: Any, **params: Any) -> Any:
     if isinstance(call_jaxpr, ClosedJaxpr):
         params |= {"call_jaxpr": call_jaxpr, "jvp": jvp}
         return trace.record(custom_jvp_call_p, args, params)
@@ -34,9 +31,7 @@ def _stage_jvp(
     return trace.record(custom_jvp_call_p, [*captured, *args], params)
 
 
-def _stage_vjp(
-    trace: JaxprTrace, *args: Value, call_jaxpr: Any, rule: Any, **params: Any
-) -> Any:
+def _stage_vjp(trace: JaxprTrace, *args: Value, call_jaxpr: Any, rule: Any, **params: Any) -> Any:
     if isinstance(call_jaxpr, ClosedJaxpr):
         params |= {"call_jaxpr": call_jaxpr, "rule": rule}
         return trace.record(custom_vjp_call_p, args, params)

@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from tans_core.rules import Typed
-
 from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tans_core.rules import Typed
 
 
 def _call_types(*in_avals: Any, call_jaxpr: Any, **_: Any) -> Typed:

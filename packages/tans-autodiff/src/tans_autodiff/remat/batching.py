@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_autodiff.remat import name_p, remat_p
 from tans_core.context import AxisData, BatchContext
 from tans_core.rules import ContextRule
 from tans_lax.rows import elementwise_batching
-
-from tans_autodiff.remat import name_p, remat_p
 
 
 def _remat_batch(

@@ -8,6 +8,8 @@ and applies the linear part.
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.remat.recompute import recomputation
 from tans_core.context import (
     JVPContext,
     LinearizeContext,
@@ -21,9 +23,6 @@ from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import eval_closed
 from tans_core.rules import ContextRule
 from tans_core.zeros import LinearInput, Zero, zero_tangent
-
-from tans_autodiff.remat import name_p, remat_p
-from tans_autodiff.remat.recompute import recomputation
 
 type Value = Any
 

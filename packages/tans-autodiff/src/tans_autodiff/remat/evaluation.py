@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from tans_core.jaxpr import eval_closed
-
 from tans_autodiff.remat import name_p, remat_p
+from tans_core.jaxpr import eval_closed
 
 
 def _remat(*args: Any, jaxpr: Any, **_: Any) -> list[Any]:

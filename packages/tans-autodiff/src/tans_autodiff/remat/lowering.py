@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from tans_xla import hlo
-
 from tans_autodiff.remat import name_p, remat_p
+from tans_xla import hlo
 
 
 def _remat_lower(

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tans_autodiff.body_memo import memoised_on_body
+from tans_autodiff.linearize import linearize_jaxpr
 from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_closed
 from tans_core.staging import trace_to_jaxpr
-
-from tans_autodiff.body_memo import memoised_on_body
-from tans_autodiff.linearize import linearize_jaxpr
 
 type Policy = Callable[..., Any]
 type Value = Any
@@ -45,8 +44,7 @@ def recomputation(jaxpr: ClosedJaxpr, nonzero: Mask, policy: Policy | None) -> R
     count = len(body.out_avals)
     primal = parts.primal
     saved = _saved_variables(primal.jaxpr, policy)
-    residuals, _ = dce_jaxpr(_outputs_from(primal, count), [True] * (len(primal.out_avals) - count), True)
-    again = _reading_saved(residuals, saved)
+    again = _reading_saved(_with_outputs(primal, primal.jaxpr.outvars[count:]), saved)
     again, kept = dce_jaxpr(
         again, [True] * len(again.out_avals), [False] * len(saved) + [True] * len(body.in_avals)
     )
@@ -99,10 +97,6 @@ def _with_outputs(closed: ClosedJaxpr, outvars: Sequence[Any]) -> ClosedJaxpr:
     j = closed.jaxpr
     new = Jaxpr(j.constvars, j.invars, outvars, j.eqns, j.effects, j.debug_info)
     return ClosedJaxpr(new, closed.consts)
-
-
-def _outputs_from(closed: ClosedJaxpr, start: int) -> ClosedJaxpr:
-    return _with_outputs(closed, closed.jaxpr.outvars[start:])
 
 
 def _reading_saved(closed: ClosedJaxpr, saved: Sequence[Var]) -> ClosedJaxpr:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from tans_autodiff.remat import remat_p
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import Eqn
-
-from tans_autodiff.remat import remat_p
 
 
 def _remat_dce(used_outputs: Sequence[bool], eqn: Eqn) -> tuple[list[bool], Eqn | None]:

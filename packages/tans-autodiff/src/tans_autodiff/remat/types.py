@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from tans_core.rules import Typed
-
 from tans_autodiff.remat import name_p, remat_p
+from tans_core.rules import Typed
 
 
 def _remat_types(*in_avals: Any, jaxpr: Any, **_: Any) -> Typed:

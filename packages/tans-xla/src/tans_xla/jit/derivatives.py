@@ -26,7 +26,9 @@ type Value = Any
 type Params = dict[str, Any]
 
 
-def call_params(params: Params, body: ClosedJaxpr, ins: Sequence[Any], outs: Sequence[Any]) -> Params:
+def call_params(
+    params: Params, body: ClosedJaxpr, ins: Sequence[Any], outs: Sequence[Any]
+) -> Params:
     """Return the params of a derived call.
 
     Args:
@@ -90,9 +92,7 @@ def _jit_linearize(
     parts = ctx.linearize_jaxpr(jaxpr, nonzero)
     count = len(jaxpr.out_avals)
     computed = parts.forwards.count(None)
-    results = bind_body(
-        jit_p.bind, parts.primal, primals, params, ins, [*outs, *[None] * computed]
-    )
+    results = bind_body(jit_p.bind, parts.primal, primals, params, ins, [*outs, *[None] * computed])
     found = iter(results[count:])
     residuals = [next(found) if i is None else primals[i] for i in parts.forwards]
     shardings = [None if i is None else ins[i] for i in parts.forwards]

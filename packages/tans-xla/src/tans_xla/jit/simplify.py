@@ -12,9 +12,7 @@ from tans_xla.jit.primitive import jit_p
 type Pruned = tuple[ClosedJaxpr, list[bool]]
 
 # Pruned bodies keep their identity, so that equal calls still lower to one function.
-_pruned: Final[WeakKeyDictionary[ClosedJaxpr, dict[tuple[bool, ...], Pruned]]] = (
-    WeakKeyDictionary()
-)
+_pruned: Final[WeakKeyDictionary[ClosedJaxpr, dict[tuple[bool, ...], Pruned]]] = WeakKeyDictionary()
 register_cache("pruned jit bodies", _pruned.clear)
 
 
