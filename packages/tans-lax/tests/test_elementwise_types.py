@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import tans_lax as lax
 from tans_xla import jit, make_jaxpr
 
@@ -150,7 +151,7 @@ def test_optimization_barrier_keeps_the_tree():
     assert out["b"][0].shape == (2, 3)
     assert lax.optimization_barrier(()) == ()
     text = jit(lax.optimization_barrier).lower((F32, I32)).as_text()
-    assert text.count("optimization_barrier") == 1
+    assert text.count("stablehlo.optimization_barrier") == 1
 
 
 def test_public_names_exist():

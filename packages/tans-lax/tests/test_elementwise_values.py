@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
+
 import tans_lax as lax
 from tans_xla import jit
 
@@ -117,10 +118,15 @@ BINARY = {
 @pytest.mark.parametrize("name", BINARY)
 def test_functions_of_two_floats_and_rank_0_operands_are_repeated(name, dtype):
     oracle, low, high = BINARY[name]
-    shapes = [((), ()), ((5,), (5,)), ((0, 2), (0, 2)), ((2, 3, 2), ()), ((), (3,)), ((2, 3), (1, 3))]
-    arrays = [
-        (samples(a, dtype, low, high, 1), samples(b, dtype, low, high, 2)) for a, b in shapes
+    shapes = [
+        ((), ()),
+        ((5,), (5,)),
+        ((0, 2), (0, 2)),
+        ((2, 3, 2), ()),
+        ((), (3,)),
+        ((2, 3), (1, 3)),
     ]
+    arrays = [(samples(a, dtype, low, high, 1), samples(b, dtype, low, high, 2)) for a, b in shapes]
     if name == "polygamma":
         arrays = [(np.round(wide(a)).astype(dtype), b) for a, b in arrays]
     loose = 40 if name in ("polygamma", "zeta") else 2

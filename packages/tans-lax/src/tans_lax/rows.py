@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tans_core import LinearInput, Primitive, Zero, typeof, zero_tangent
-
 from tans_lax.creation import zeros_like_aval
 from tans_lax.elementwise.arithmetic import add_any_p
 from tans_lax.reductions import reduce_sum

@@ -17,8 +17,10 @@ type Config = tuple[tuple[int, int, int], ...]
 def _joined(primitive: Primitive, param: str) -> Rule:
     """Make the rule of an operation that joins its operands along a dimension."""
 
-    def rule(axis: Any, args: tuple[Value, ...], dims: Dims, **params: int) -> tuple[Value, int]:
-        operands = [batch_to_front(axis, x, d) for x, d in zip(args, dims, strict=True)]
+    def rule(
+        axis_data: Any, args: tuple[Value, ...], dims: Dims, /, **params: int
+    ) -> tuple[Value, int]:
+        operands = [batch_to_front(axis_data, x, d) for x, d in zip(args, dims, strict=True)]
         return primitive.bind(*operands, **{param: params[param] + 1}), 0
 
     return rule

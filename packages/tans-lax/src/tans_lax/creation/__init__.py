@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tans_core import Primitive, ShapedArray, dtypes, typeof
+from tans_core import Primitive, ShapedArray, dtypes, is_value, typeof
 from tans_lax.conversion import convert_element_type, convert_element_type_p
 from tans_lax.elementwise.identity import copy_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
@@ -155,7 +155,9 @@ def full_like(
       >>> lax.full_like(np.zeros(2, "int32"), 7).tolist()
       [7, 7]
     """
-    aval = x if hasattr(x, "shape") and not isinstance(x, np.ndarray) else typeof(x)
+    aval = getattr(x, "aval", None)
+    if aval is None:
+        aval = typeof(x) if is_value(x) else ShapedArray(x.shape, x.dtype)
     shape = aval.shape if shape is None else tuple(map(index, shape))
     if dtype is None and type(fill_value) in PYTHON_SCALARS:
         value = _like(aval, fill_value)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tans_core import typeof
-
 from tans_lax.creation import full_like
 from tans_lax.elementwise.arithmetic import add, mul
 from tans_lax.shape import broadcast_to_shape

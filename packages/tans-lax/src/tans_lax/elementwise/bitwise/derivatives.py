@@ -32,4 +32,4 @@ _ALL: Final = (
 
 JVP: Final[dict[Primitive, Rule]] = {p: zero_derivative(p) for p in _ALL}
 
-TRANSPOSE: Final[dict[Primitive, Rule]] = {p: not_linear for p in _ALL}
+TRANSPOSE: Final[dict[Primitive, Rule]] = dict.fromkeys(_ALL, not_linear)

@@ -20,4 +20,4 @@ _ALL: Final = (eq_p, ne_p, lt_p, le_p, gt_p, ge_p, eq_to_p, lt_to_p, le_to_p)
 
 JVP: Final[dict[Primitive, Rule]] = {p: zero_derivative(p) for p in _ALL}
 
-TRANSPOSE: Final[dict[Primitive, Rule]] = {p: not_linear for p in _ALL}
+TRANSPOSE: Final[dict[Primitive, Rule]] = dict.fromkeys(_ALL, not_linear)

@@ -63,6 +63,6 @@ JVP: Final[dict[Primitive, Rule]] = {
     logistic_p: jvp_of_output(logistic_p, _logistic_part),
 }
 
-TRANSPOSE: Final[dict[Primitive, Rule]] = {
-    p: not_linear for p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p)
-}
+TRANSPOSE: Final[dict[Primitive, Rule]] = dict.fromkeys(
+    (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p), not_linear
+)
