@@ -6,59 +6,22 @@
 flag that is part of the jit key empties every dispatch cache once.
 """
 
-import enum
 from typing import Any, Final
 
 from tans_core import flags
 from tans_core._jaxlib import Config, jax_jit
 from tans_core._jaxlib import trace_context as trace_context
+from tans_core.choices import MATMUL_PRECISIONS as MATMUL_PRECISIONS
+from tans_core.choices import PRNG_IMPLEMENTATIONS as PRNG_IMPLEMENTATIONS
+from tans_core.choices import ExplicitX64Mode as ExplicitX64Mode
+from tans_core.choices import LegacyPrngKeyState as LegacyPrngKeyState
+from tans_core.choices import NumpyDtypePromotion as NumpyDtypePromotion
+from tans_core.choices import RuntimeTracebackMode as RuntimeTracebackMode
 from tans_core.flags import Flag, FlagValue, Override
 from tans_core.inert_flags import INERT_DEFAULTS
 from tans_core.spelling import did_you_mean
 
 
-class NumpyDtypePromotion(enum.StrEnum):
-    """How operands of different dtypes combine."""
-
-    STANDARD = "standard"
-    STRICT = "strict"
-
-
-class ExplicitX64Mode(enum.IntEnum):
-    """What an explicit request for a 64-bit dtype does while x64 is off."""
-
-    WARN = 1
-    ERROR = 2
-    ALLOW = 3
-
-
-class LegacyPrngKeyState(enum.StrEnum):
-    """What the use of a raw uint32 key does."""
-
-    ALLOW = "allow"
-    WARN = "warn"
-    ERROR = "error"
-
-
-class RuntimeTracebackMode(enum.StrEnum):
-    """Which Python traceback travels with a launched program."""
-
-    OFF = "off"
-    ON = "on"
-    FULL = "full"
-
-
-MATMUL_PRECISIONS: Final = (
-    *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
-    *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"),
-    *("ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
-    *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32"),
-    *("BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
-    *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
-)
-PRNG_IMPLEMENTATIONS: Final = (
-    *("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32"),
-)
 _GUARD: Final = flags.optional(
     flags.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 )
