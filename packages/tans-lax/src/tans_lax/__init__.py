@@ -11,6 +11,8 @@ from tans_core import require_interface
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-lax", built_for=_INTERFACE_BUILT_FOR)
 
+import tans_xla  # noqa: E402, F401  (evaluates primitives on concrete arrays)
+
 # Module below this package, and the public names it defines.
 _PUBLIC: Final = {
     "elementwise.accuracy": "AccuracyMode Tolerance",
