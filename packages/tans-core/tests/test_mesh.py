@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from tans_core._jaxlib import NamedSharding
 from tans_core.mesh import EMPTY_ABSTRACT_MESH, EMPTY_MESH, AbstractMesh, AxisType, Mesh
 from tans_core.partition_spec import P

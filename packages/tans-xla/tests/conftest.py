@@ -23,6 +23,7 @@ def run_python():
             text=True,
             env={**os.environ, **environment},
             timeout=120,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -34,6 +35,7 @@ def run_python():
 def mesh():
     """A 2 by 4 mesh of explicit axes x and y."""
     import numpy as np
+
     from tans_core.mesh import AxisType, Mesh
     from tans_xla import devices
 

@@ -6,6 +6,7 @@ import pickle
 import ml_dtypes
 import numpy as np
 import pytest
+
 from tans_core import Array
 from tans_core._jaxlib import NamedSharding
 from tans_core.partition_spec import P

@@ -1,6 +1,7 @@
 import pathlib
 
 import pytest
+
 from tans_core import config
 from tans_xla import backend, plugins
 

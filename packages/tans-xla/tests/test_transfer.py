@@ -1,6 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+
 from tans_core import config
 from tans_core._jaxlib import NamedSharding
 from tans_core.partition_spec import P

@@ -10,7 +10,7 @@ from tans_core._jaxlib import ArrayImpl
 from tans_core.errors import UnexpectedTracerError
 from tans_core.staging import leak_message
 from tans_xla import hlo_shardings, runtime_tokens
-from tans_xla._jaxlib import array_result_handler
+from tans_xla._jaxlib import array_result_handler, batched_block_until_ready
 from tans_xla.compile import OptionItems, compile_module
 from tans_xla.physical import physical_aval
 from tans_xla.placement import Placement
@@ -89,12 +89,21 @@ class Executable:
             outs = self.loaded.execute_sharded(arrays).consume_with_handlers(self._handlers)
         else:
             outs = self._run_with_effects(arrays)
+        if lowered.host_callbacks and len(self.placement.devices) > 1:
+            self._raise_callback_failures(outs)
         if any(self._wraps):
             outs = [
                 x if wrap is None else wrap(x)
                 for x, wrap in zip(outs, self._wraps, strict=True)
             ]
         return outs
+
+    def _raise_callback_failures(self, outs: list[Any]) -> None:
+        """Wait for the program, and raise what a callback could not raise inside it."""
+        batched_block_until_ready(outs)
+        runtime_tokens.wait_pending(self.placement.devices[0])
+        for callback in self.lowered.host_callbacks:
+            callback.raise_failure()
 
     def _run_with_effects(self, arrays: list[Any]) -> list[Any]:
         effects = self.lowered.effects

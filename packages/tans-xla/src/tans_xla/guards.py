@@ -61,6 +61,11 @@ _connect(transfer_guard_device_to_host, ("device_to_host",), _LEVELS)
 _connect(config.array_garbage_collection_guard, ("garbage_collect_array",), _COLLECTION_LEVELS)
 
 
+def are_used() -> bool:
+    """Whether a guard was ever set, so that transfers have to announce themselves."""
+    return _used["guards"]
+
+
 class _Announcement:
     """Context manager that marks the transfers inside as asked for by the user."""
 

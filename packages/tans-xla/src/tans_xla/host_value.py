@@ -65,5 +65,3 @@ def why_not_whole(array: ArrayImpl) -> str | None:
 def printed_type(array: Any) -> str:
     """Return the array's type in long form, such as ``float32[3]``."""
     return array.aval.str_short(short_dtypes=False)
-
-

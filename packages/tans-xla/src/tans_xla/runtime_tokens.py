@@ -40,10 +40,12 @@ def take(effect: Any, devices: Sequence[Any]) -> Any:
     """Return the array that the next program with `effect` over `devices` must consume."""
     sharding = sharding_over(devices)
     found = _tokens.ordered.get(effect)
-    if found is not None and found._sharding == sharding and not found.is_deleted():
-        return found
-    if found is not None:
-        # The predecessor ran elsewhere: only waiting orders the two.
+    # Of a program that is over there is no order left to keep, and if it failed, its token would
+    # fail this one too.
+    if found is not None and not found.is_ready():
+        if found._sharding == sharding:
+            return found
+        # The predecessor runs elsewhere: only waiting orders the two.
         found.block_until_ready()
     here = list(sharding._internal_device_list.addressable_device_list)
     empty = [np.zeros((0,), bool)] * len(here)
@@ -58,6 +60,13 @@ def put(effect: Any, token: Any) -> None:
 def add_pending(device: Any, token: Any) -> None:
     """Remember a started program with unordered effects; the newest one per device is enough."""
     _tokens.pending[device] = token
+
+
+def wait_pending(device: Any) -> None:
+    """Wait for the programs with unordered effects that this thread started on `device`."""
+    token = _tokens.pending.pop(device, None)
+    if token is not None:
+        token.block_until_ready()
 
 
 def block_until_ready() -> None:

@@ -1,14 +1,13 @@
 """Callbacks on concrete values: called at once, without a program."""
 
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tans_core.primitive import Primitive
 from tans_core.types import ShapedArray
 from tans_xla import runtime_tokens
-from tans_xla._jaxlib import JaxRuntimeError
 from tans_xla.callbacks import debug_callback_p, io_callback_p, pure_callback_p
+from tans_xla.callbacks.host import callback_error
 from tans_xla.host_value import host_value
 from tans_xla.transfer.place import put_leaf, put_numpy
 
@@ -21,10 +20,7 @@ def _run(
         outs = callback(*values, avals=avals)
     except Exception as error:
         # The class that a compiled program raises, so that one `except` serves both.
-        raise JaxRuntimeError(
-            f"INTERNAL: a callback raised {type(error).__name__}: {error}\n"
-            + "".join(traceback.format_exception(error))
-        ) from error
+        raise callback_error(error) from error
     return [put_numpy(x) for x in outs]
 
 

@@ -5,6 +5,7 @@ wrong container is a cast error. So every call goes through `FlatCallback.__call
 """
 
 import contextlib
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from tans_core import dtypes, tree
 from tans_core.state import set_current_trace, state
 from tans_core.types import ShapedArray
 from tans_xla import backend
-from tans_xla._jaxlib import ArrayImpl
+from tans_xla._jaxlib import ArrayImpl, JaxRuntimeError
 from tans_xla.transfer.place import put_numpy
 from tans_xla.transfer.target import make_target
 
@@ -112,21 +113,61 @@ def _plain_evaluation() -> Iterator[None]:
         yield
 
 
-class HostCallback:
-    """What the executable holds: NumPy views in, a tuple of NumPy arrays out."""
+def callback_error(error: BaseException) -> JaxRuntimeError:
+    """Return the error that a failed callback surfaces as, with the user's traceback."""
+    text = "".join(traceback.format_exception(error))
+    return JaxRuntimeError(f"INTERNAL: a callback raised {type(error).__name__}: {error}\n{text}")
 
-    __slots__ = ("avals", "callback", "has_token")
+
+class HostCallback:
+    """What the executable holds: NumPy views in, a tuple of NumPy arrays out.
+
+    Args:
+      callback: the callback on flat lists.
+      avals: types of the results.
+      has_token: whether a token comes first among operands and results.
+      deferred: keep an exception for `raise_failure` and return zeros. In a program over several
+        devices the others would wait for the failed one in a collective, and after a while the
+        runtime ends the process.
+    """
+
+    __slots__ = ("avals", "callback", "deferred", "failures", "has_token")
 
     def __init__(
-        self, callback: Callable[..., Any], avals: Sequence[ShapedArray], has_token: bool
+        self,
+        callback: Callable[..., Any],
+        avals: Sequence[ShapedArray],
+        has_token: bool,
+        deferred: bool = False,
     ) -> None:
         self.callback = callback
         self.avals = tuple(avals)
         self.has_token = has_token
+        self.deferred = deferred
+        self.failures: list[Exception] = []
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         """Call back; a token comes first and is handed through."""
         if self.has_token:
             token, *args = args
-            return (token, *self.callback(*args, avals=self.avals))
-        return tuple(self.callback(*args, avals=self.avals))
+            return (token, *self._results(args))
+        return tuple(self._results(args))
+
+    def _results(self, args: Sequence[Any]) -> list[np.ndarray]:
+        if not self.deferred:
+            return self.callback(*args, avals=self.avals)
+        try:
+            return self.callback(*args, avals=self.avals)
+        except Exception as error:
+            self.failures.append(error)
+            return [np.zeros(aval.shape, aval.dtype) for aval in self.avals]
+
+    def raise_failure(self) -> None:
+        """Raise the first exception that was kept, and forget the others.
+
+        Raises:
+          JaxRuntimeError: the callback raised.
+        """
+        failures, self.failures = self.failures, []
+        if failures:
+            raise callback_error(failures[0]) from failures[0]

@@ -28,8 +28,11 @@ def _emit(
     """Emit the custom call; with an ordered effect its token goes in front."""
     ordered = effect is not None and effect.is_ordered
     builder = ctx.builder
+    partitions = _num_partitions(builder)
     index = len(builder.host_callbacks)
-    builder.host_callbacks.append(HostCallback(callback, ctx.avals_out, ordered))
+    builder.host_callbacks.append(
+        HostCallback(callback, ctx.avals_out, ordered, deferred=partitions > 0)
+    )
     operands, results = list(operands), list(ctx.result_types)
     if ordered:
         operands.insert(0, ctx.tokens[effect])
@@ -41,7 +44,7 @@ def _emit(
         "backend_config": hlo.attribute(f"{{index = {index} : ui64}}"),
         **_layouts(operands, results),
     }
-    devices = 0 if partitioned else _num_partitions(builder)
+    devices = 0 if partitioned else partitions
     if devices:
         # Gathering first is cheap; from a sharded operand the partitioner would take a detour.
         operands = [_replicate(x, devices) for x in operands]

@@ -16,8 +16,8 @@ from tans_xla._jaxlib import (
     batched_copy_to_host_async,
 )
 from tans_xla.host_value import check_readable, host_value
-from tans_xla.transfer.place import put_leaf
-from tans_xla.transfer.target import Destination, is_destination, make_target
+from tans_xla.transfer.place import put_leaf, put_numpy
+from tans_xla.transfer.target import Destination, default_target, is_destination, make_target
 
 device_put_p = Primitive("device_put", family=__name__, multiple_results=True)
 
@@ -57,9 +57,9 @@ def device_put(
       >>> device_put(np.arange(3.0))
       Array([0., 1., 2.], dtype=float32)
     """
+    if type(x) in _LEAVES and donate is False and may_alias is not False and not guards.are_used():
+        return put_leaf(x, None if device is None else make_target(device))
     with guards.explicit_put():
-        if type(x) in _LEAVES and is_destination(device):
-            return _put_leaves([x], [device], [donate], [may_alias], [src])[0]
         leaves, treedef = tree.flatten(x)
         options = [
             _spread(name, value, x, len(leaves))
@@ -89,17 +89,22 @@ def _put_leaves(
     aliases: list[Any],
     sources: list[Any],
 ) -> list[Any]:
-    known: dict[int, Any] = {}
+    known: dict[int, Any] = {id(None): None}
+    default = default_target()
     results = []
     for x, device, donate, alias, source in zip(
         leaves, devices, donates, aliases, sources, strict=True
     ):
-        if isinstance(x, Tracer):
+        kind = type(x)
+        if kind not in _LEAVES and isinstance(x, Tracer):
             results.append(_bind(x, device, donate, alias, source))
             continue
         target = known.get(id(device))
         if target is None and device is not None:
             target = known[id(device)] = make_target(device)
+        if kind is np.ndarray:
+            results.append(put_numpy(x, target or default))
+            continue
         result = put_leaf(x, target, copy=alias is False or bool(donate))
         if donate and type(x) is ArrayImpl:
             x.delete()

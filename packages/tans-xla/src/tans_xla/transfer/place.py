@@ -10,6 +10,8 @@ import numpy as np
 
 from tans_core import dtypes
 from tans_core._jaxlib import NamedSharding
+from tans_core.cache import register_cache
+from tans_core.config import enable_x64
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.sharding import named_sharding
@@ -33,7 +35,9 @@ _SCALAR_DTYPES: Final = {
 }
 
 
-def put_leaf(value: Any, target: Target | None, copy: bool = False, name: str = "device_put") -> Any:
+def put_leaf(
+    value: Any, target: Target | None, copy: bool = False, name: str = "device_put"
+) -> Any:
     """Return `value` as an array at `target`.
 
     Args:
@@ -79,19 +83,38 @@ def put_numpy(
     Raises:
       TypeError: a dtype that arrays can't have (strings, objects, records).
     """
-    target = default_target() if target is None else target
+    if target is None:
+        target = default_target()
+    key = (value.shape, value.dtype, weak_type, enable_x64.value)
+    aval = _KNOWN_TYPES.get(key)
+    if aval is None:
+        value, aval = _new_type(value, key)
+    sharding, devices, committed, is_single = target
+    if not is_single:
+        return _put_pieces(value, aval, target)
+    if type(sharding) is NamedSharding:
+        aval = sharded_type(aval, sharding)
+    return batched_device_put(aval, sharding, [value], devices, committed, False, _COPY_NOW)
+
+
+# Types of plain values, kept alive: making one anew costs as much as the transfer.
+_KNOWN_TYPES: Final[dict[Any, ShapedArray]] = {}
+register_cache(_KNOWN_TYPES.clear)
+
+
+def _new_type(value: np.ndarray, key: Any) -> tuple[np.ndarray, ShapedArray]:
+    """Return the value in native form with its type; remember the type if nothing was changed."""
     dtype = value.dtype
     if not dtype.isnative:
         value = value.astype(dtype.newbyteorder("="))
     elif dtype == dtypes.float0:
         value = np.zeros(value.shape, bool)
-    aval = ShapedArray(value.shape, dtypes.canonicalize(value.dtype), weak_type)
-    if target.is_single:
-        return batched_device_put(
-            sharded_type(aval, target.sharding),
-            target.sharding, [value], target.devices, target.committed, False, _COPY_NOW,
-        )  # fmt: skip
-    return _put_pieces(value, aval, target)
+    aval = ShapedArray(value.shape, dtypes.canonicalize(value.dtype), key[2])
+    if value.dtype is dtype:
+        if len(_KNOWN_TYPES) > 4096:
+            _KNOWN_TYPES.clear()
+        _KNOWN_TYPES[key] = aval
+    return value, aval
 
 
 def _put_pieces(value: np.ndarray, aval: ShapedArray, target: Target) -> ArrayImpl:
