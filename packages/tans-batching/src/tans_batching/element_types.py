@@ -4,6 +4,8 @@ from typing import Final
 
 from tans_core.context import AxisData
 from tans_core.errors import message
+from tans_core.partition_spec import Partition
+from tans_core.sharding import NamedSharding, named_sharding
 from tans_core.types import AbstractValue, ShapedArray
 
 _MEMO_LIMIT: Final = 1 << 14
@@ -25,9 +27,9 @@ def _element_type(aval: ShapedArray, dim: int) -> ShapedArray:
     shape = aval.shape[:dim] + aval.shape[dim + 1 :]
     if not aval.is_sharded:
         return aval.update(shape=shape)
-    spec = list(aval.sharding.spec) + [None] * (aval.ndim - len(aval.sharding.spec))
-    del spec[dim]
-    return aval.update(shape=shape, sharding=aval.sharding.update(spec=tuple(spec)))
+    partitions = list(aval.sharding.spec.padded(aval.ndim).partitions)
+    del partitions[dim]
+    return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
 
 
 def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> AbstractValue:
@@ -38,9 +40,21 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
     shape = (*aval.shape[:dim], axis.size, *aval.shape[dim:])
     if not aval.is_sharded:
         return aval.update(shape=shape)
-    spec = list(aval.sharding.spec) + [None] * (aval.ndim - len(aval.sharding.spec))
-    spec.insert(dim, axis.explicit_mesh_axis)
-    return aval.update(shape=shape, sharding=aval.sharding.update(spec=tuple(spec)))
+    partitions = list(aval.sharding.spec.padded(aval.ndim).partitions)
+    partitions.insert(dim, axis.explicit_mesh_axis)
+    return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
+
+
+def _with_partitions(aval: ShapedArray, partitions: list[Partition]) -> NamedSharding:
+    spec = aval.sharding.spec.update(partitions=tuple(partitions))
+    return named_sharding(aval.sharding.mesh, spec, aval.sharding._memory_kind)
+
+
+def mesh_axis_of(aval: AbstractValue, dim: int | None) -> Partition:
+    """Return the mesh axes over which dimension `dim` of a type is sharded, or None."""
+    if dim is None or not isinstance(aval, ShapedArray) or not aval.is_sharded:
+        return None
+    return aval.sharding.spec.padded(aval.ndim).partitions[dim]
 
 
 def _array(aval: AbstractValue) -> ShapedArray:

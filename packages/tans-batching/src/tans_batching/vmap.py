@@ -15,6 +15,7 @@ from tans_batching.axes import (
     flat_out_axes,
     normalize_dim,
 )
+from tans_batching.element_types import mesh_axis_of
 from tans_batching.trace import Value, batch_flat, match_dim
 from tans_core import tree
 from tans_core.context import AxisData
@@ -122,7 +123,10 @@ def _call(
         for i, (x, axis) in enumerate(zip(flat, raw_dims, strict=True))
     ]
     size = find_size(fun, in_tree, flat, dims, axis_size)
-    axis = AxisData(size, axis_name, spmd_name)
+    mesh_axes = [
+        mesh_axis_of(typeof(x), d) for x, d in zip(flat, dims, strict=True) if d is not None
+    ]
+    axis = AxisData(size, axis_name, spmd_name, _common_mesh_axis(mesh_axes))
     out_tree = None
 
     def flat_fun(*tracers: Value) -> list[Value]:
@@ -138,6 +142,26 @@ def _call(
         for i, (x, d, w) in enumerate(zip(outs, out_dims, wanted, strict=True))
     ]
     return out_tree.unflatten(results)  # type: ignore[union-attr]
+
+
+def _common_mesh_axis(mesh_axes: list[Any]) -> Any:
+    """Return how the mapped axis is sharded; arguments have to agree.
+
+    Raises:
+      ValueError: two arguments are sharded differently along it.
+    """
+    found = mesh_axes[0] if mesh_axes else None
+    if any(other != found for other in mesh_axes):
+        kinds = sorted({repr(other) for other in mesh_axes})
+        raise ValueError(
+            message(
+                "vmap",
+                f"arguments whose mapped axes are sharded over {' and '.join(kinds)}",
+                "one sharding of the mapped axis",
+                "Reshard the arguments alike first, with reshard.",
+            )
+        )
+    return found
 
 
 def _mapped_dim(fun: Callable[..., Any], in_tree: Any, index: int, x: Value, axis: Any) -> int:
