@@ -211,3 +211,30 @@ def test_error_leaves_no_trace_behind():
 def test_tree_structure_of_results_is_kept():
     out = scan(lambda c, x: (c, {"y": x}), (0.0,), np.ones(2, np.float32))
     assert tree.structure(out) == tree.structure(((0,), {"y": 0}))
+
+
+def test_closures_made_anew_are_one_program():
+    bodies = set()
+    for w in (1.0, 2.0):
+        v = np.full(2, w, np.float32)
+
+        def body(c, x, v=v):
+            return add(c, mul(x, v)), None
+
+        jaxpr = make_jaxpr(lambda c, xs, body=body: scan(body, c, xs))(
+            v, np.ones((3, 2), np.float32)
+        )
+        (eqn,) = [e for e in jaxpr.eqns if e.primitive is scan_p]
+        bodies.add(eqn.params["jaxpr"])
+        np.testing.assert_array_equal(scan(body, v, np.ones((3, 2), np.float32))[0], 4 * v)
+    assert len(bodies) == 1
+
+
+def test_programs_that_differ_in_a_literal_stay_apart():
+    def make(k):
+        return lambda c, x: (add(c, k), None)
+
+    outs = [float(scan(make(k), np.float32(0), None, length=2)[0]) for k in (1.0, 2.0, -0.0)]
+    assert outs == [2.0, 4.0, 0.0]
+    signs = [np.signbit(scan(make(k), np.float32(-0.0), None, length=2)[0]) for k in (0.0, -0.0)]
+    assert signs == [False, True]

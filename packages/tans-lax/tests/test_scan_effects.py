@@ -135,5 +135,7 @@ def test_effects_survive_dead_code_elimination():
 
 def test_vmap_of_an_effect_in_a_loop():
     seen = []
-    run(vmap(lambda x: loop_with(lambda i: seen.append(int(i)), x, steps=2)), np.ones(3, np.float32))
+    run(
+        vmap(lambda x: loop_with(lambda i: seen.append(int(i)), x, steps=2)), np.ones(3, np.float32)
+    )
     assert set(seen) == {0, 1}

@@ -82,7 +82,7 @@ def test_vmap_with_mapped_condition_stops_each_lane():
 def test_vmap_with_shared_condition_keeps_it_scalar():
     f = lambda x: while_loop(
         lambda c: lt(c[0], 3), lambda c: (add(c[0], 1), mul(c[1], x)), (0, 1.0)
-    )  # noqa: E731
+    )
     jaxpr = make_jaxpr(vmap(f))(np.ones(4, np.float32))
     (eqn,) = [e for e in jaxpr.eqns if e.primitive is while_p]
     assert eqn.outvars[0].aval.shape == ()
@@ -92,7 +92,7 @@ def test_vmap_with_shared_condition_keeps_it_scalar():
 def test_nested_vmap():
     f = lambda n, x: while_loop(
         lambda c: lt(c[0], n), lambda c: (add(c[0], 1), mul(c[1], x)), (0, 1.0)
-    )[1]  # noqa: E731
+    )[1]
     n, x = np.arange(3, dtype=np.int32), np.array([1.0, 2.0], np.float32)
     got = vmap(vmap(f, in_axes=(None, 0)), in_axes=(0, None))(n, x)
     np.testing.assert_array_equal(got, x[None, :] ** n[:, None])
@@ -103,7 +103,7 @@ def test_jvp_of_vmap():
         lambda n: while_loop(
             lambda c: lt(c[0], n), lambda c: (add(c[0], 1), mul(c[1], x)), (0, 1.0)
         )[1]
-    )(np.arange(4, dtype=np.int32))  # noqa: E731
+    )(np.arange(4, dtype=np.int32))
     _, dot = jvp(f, (np.float32(2),), (np.float32(1),))
     np.testing.assert_allclose(dot, [0, 1, 4, 12])
 
@@ -123,7 +123,11 @@ def test_dead_carry_is_removed():
 
 def test_weak_carry_takes_the_dtype_of_the_result():
     one = np.float16(1)
-    out = while_loop(lambda c: lt(convert_element_type(c, np.int32), 4), lambda c: add(convert_element_type(c, one.dtype), one), 0)
+    out = while_loop(
+        lambda c: lt(convert_element_type(c, np.int32), 4),
+        lambda c: add(convert_element_type(c, one.dtype), one),
+        0,
+    )
     assert out.dtype == np.float16
 
 

@@ -48,7 +48,8 @@ def associative_scan(
 
     Example:
       >>> import numpy as np
-      >>> associative_scan(lambda a, b: a * b, np.array([1, 2, 3, 4])).tolist()
+      >>> from tans_lax import mul
+      >>> associative_scan(mul, np.array([1, 2, 3, 4], np.int32)).tolist()
       [1, 2, 6, 24]
     """
     check_callable(fn, "associative_scan", "fn")

@@ -18,6 +18,7 @@ from tans_core.trace import Tracer
 from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue
 from tans_core.values import is_value
+from tans_lax.control_flow.interning import interned
 
 type Value = Any
 type TreeDef = Any
@@ -101,6 +102,9 @@ def _trace(
     closed = trace_to_jaxpr(flat, in_avals, debug_info_of(where, fun))
     check_control_flow_effects(where, closed.effects)
     jaxpr, consts = hoist_consts(closed)
+    code = getattr(fun, "__code__", None)
+    if code is not None:
+        jaxpr = interned((code, call), jaxpr)
     return Body(jaxpr, consts, out_tree)
 
 

@@ -96,7 +96,7 @@ def extended(closed: ClosedJaxpr, extra: Avals, epilogue: Epilogue) -> ClosedJax
     )
 
     def read(atom: Atom) -> Atom:
-        return atom if type(atom) is Literal else env.get(atom, atom)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        return env.get(atom, atom) if isinstance(atom, Var) else atom
 
     eqns = [
         *closed.eqns,

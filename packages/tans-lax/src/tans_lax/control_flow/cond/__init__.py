@@ -61,8 +61,9 @@ def cond(
         structure or types.
 
     Example:
-      >>> int(cond(True, lambda x: x + 1, lambda x: -x, 4))
-      5
+      >>> from tans_lax import neg, square
+      >>> int(cond(True, square, neg, 4))
+      16
     """
     if operand is not _ABSENT:
         if operands:
@@ -129,7 +130,8 @@ def switch(
       ValueError: there are no branches.
 
     Example:
-      >>> int(switch(2, [lambda x: x, lambda x: -x, lambda x: x * x], 5))
+      >>> from tans_lax import neg, square
+      >>> int(switch(1, [neg, square, lambda x: x], 5))
       25
     """
     if operand is not _ABSENT:

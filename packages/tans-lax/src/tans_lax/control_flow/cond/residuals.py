@@ -205,8 +205,8 @@ def _with_shared_residuals(
 def substituted(closed: ClosedJaxpr, env: dict[Var, Atom]) -> ClosedJaxpr:
     """Return the program with some of its inputs read as other atoms."""
 
-    def read(atom: Any) -> Atom:
-        return atom if type(atom) is Literal else env.get(atom, atom)
+    def read(atom: Atom) -> Atom:
+        return env.get(atom, atom) if isinstance(atom, Var) else atom
 
     eqns = [e.replace(invars=[read(v) for v in e.invars]) for e in closed.eqns]
     return with_variables(closed, eqns=eqns, outvars=[read(v) for v in closed.jaxpr.outvars])

@@ -84,9 +84,10 @@ def scan(
 
     Example:
       >>> import numpy as np
-      >>> total, partial_sums = scan(lambda c, x: (c + x, c + x), 0.0, np.arange(4.0))
-      >>> float(total), partial_sums.tolist()
-      (6.0, [0.0, 1.0, 3.0, 6.0])
+      >>> from tans_lax import add
+      >>> total, before = scan(lambda c, x: (add(c, x), c), 0, np.arange(4, dtype=np.int32))
+      >>> int(total), before.tolist()
+      (6, [0, 0, 1, 3])
     """
     check_callable(f, "scan", "f")
     xs_leaves, xs_tree = tree.flatten(xs)

@@ -7,6 +7,7 @@ from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
+from tans_lax.control_flow.reach import reached_carry, through_smooth
 from tans_lax.control_flow.scan import scan_p
 from tans_lax.rows import batch_to_front, move_axis
 
@@ -27,7 +28,14 @@ def settle_dims(
       The body, and the dimensions of its outputs.
     """
     num_carry = len(carry)
-    carry = [None if d is None else 0 for d in carry]
+    mapped = reached_carry(
+        body,
+        [d is not None for d in consts],
+        [d is not None for d in carry],
+        [d is not None for d in xs],
+        through_smooth,
+    )
+    carry = [0 if m else None for m in mapped]
     while True:
         batched, dims_out = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs))
         grown = [0 if d is not None or o is not None else None

@@ -18,6 +18,7 @@ from tans_core.zeros import Zero, is_zero, zero_tangent
 from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.masks import grow_carry, split_at
 from tans_lax.control_flow.programs import rearranged
+from tans_lax.control_flow.reach import reached_carry, through_recorded, through_smooth
 from tans_lax.control_flow.scan import scan_p
 from tans_lax.control_flow.scan.residuals import ResidualPlan, plan_residuals
 from tans_lax.control_flow.scan.transposition import scan_transpose
@@ -44,7 +45,8 @@ def _scan_jvp(
     def jvp_body(carry: Mask) -> tuple[ClosedJaxpr, Mask]:
         return ctx.jvp_jaxpr(jaxpr, (*nz_consts, *carry, *nz_xs), (*carry, *keep_ys))
 
-    nz_carry = grow_carry(nz_init, lambda carry: jvp_body(carry)[1][:num_carry])
+    nz_carry = reached_carry(jaxpr, nz_consts, nz_init, nz_xs, through_smooth)
+    nz_carry = grow_carry(nz_carry, lambda carry: jvp_body(carry)[1][:num_carry])
     body, nz_out = jvp_body(nz_carry)
     consts, init, xs = split_at(primals, num_consts, num_carry)
     consts_dot, init_dot, xs_dot = split_at(tangents, num_consts, num_carry)
@@ -99,7 +101,8 @@ def _scan_linearize(
     def linearized(carry: Mask) -> Any:
         return ctx.linearize_jaxpr(jaxpr, (*nz_consts, *carry, *nz_xs), (*carry, *keep_ys))
 
-    nz_carry = grow_carry(nz_init, lambda carry: linearized(carry).nonzero_out[:num_carry])
+    nz_carry = reached_carry(jaxpr, nz_consts, nz_init, nz_xs, through_smooth)
+    nz_carry = grow_carry(nz_carry, lambda carry: linearized(carry).nonzero_out[:num_carry])
     lin = linearized(nz_carry)
     plan = plan_residuals(lin.primal, num_outs, num_consts, num_carry, lin.forwards)
     outs, residuals = plan.run(primals, num_carry, params)
@@ -166,7 +169,8 @@ def _scan_partial_eval(
     def split(carry: Mask) -> Any:
         return ctx.split_jaxpr(jaxpr, (*un_consts, *carry, *un_xs), (*carry, *keep_ys))
 
-    un_carry = grow_carry(un_init, lambda carry: split(carry).unknown_out[:num_carry])
+    un_carry = reached_carry(jaxpr, un_consts, un_init, un_xs, through_recorded)
+    un_carry = grow_carry(un_carry, lambda carry: split(carry).unknown_out[:num_carry])
     parts = split(un_carry)
     consts, init, xs = split_at(args, num_consts, num_carry)
     known_consts, unknown_consts = partition(un_consts, consts)

@@ -70,7 +70,8 @@ def while_loop(
         changes the carry's structure or types.
 
     Example:
-      >>> int(while_loop(lambda n: n < 100, lambda n: n * 2, 3))
+      >>> from tans_lax import lt, mul
+      >>> int(while_loop(lambda n: lt(n, 100), lambda n: mul(n, 2), 3))
       192
     """
     check_callable(cond_fun, "while_loop", "cond_fun")
@@ -169,7 +170,8 @@ def fori_loop(
       ValueError: `unroll` is given and a bound is traced.
 
     Example:
-      >>> int(fori_loop(0, 5, lambda i, total: total + i, 0))
+      >>> from tans_lax import add
+      >>> int(fori_loop(0, 5, lambda i, total: add(total, i), 0))
       10
     """
     check_callable(body_fun, "fori_loop", "body_fun")

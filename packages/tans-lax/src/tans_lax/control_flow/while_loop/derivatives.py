@@ -15,6 +15,7 @@ from tans_core.rules import ContextRule
 from tans_core.zeros import is_zero, zero_tangent
 from tans_lax.control_flow.masks import grow_carry, split_at
 from tans_lax.control_flow.programs import pruned, rearranged, widened, without_effects
+from tans_lax.control_flow.reach import reached_carry, through_recorded, through_smooth
 from tans_lax.control_flow.while_loop import while_p
 from tans_lax.rows import instantiate_zeros
 
@@ -56,7 +57,9 @@ def _tangent_loop(
     def jvp_body(carry: Mask) -> tuple[ClosedJaxpr, Mask]:
         return ctx.jvp_jaxpr(body_jaxpr, (*nz_consts, *carry), carry)
 
-    nz = grow_carry([not is_zero(t) for t in init_dot], lambda carry: jvp_body(carry)[1])
+    nz_init = [not is_zero(t) for t in init_dot]
+    nz = reached_carry(body_jaxpr, nz_consts, nz_init, (), through_smooth)
+    nz = grow_carry(nz, lambda carry: jvp_body(carry)[1])
     body, _ = jvp_body(nz)
     consts_dot = [t for t in consts_dot if not is_zero(t)]
     init_dot = [instantiate_zeros(t) for t, z in zip(init_dot, nz, strict=True) if z]
@@ -116,7 +119,8 @@ def _while_partial_eval(
     def split(carry: Mask) -> Any:
         return ctx.split_jaxpr(body_jaxpr, (*un_consts, *carry), carry)
 
-    un_carry = grow_carry(un_init, lambda carry: split(carry).unknown_out)
+    un_carry = reached_carry(body_jaxpr, un_consts, un_init, (), through_recorded)
+    un_carry = grow_carry(un_carry, lambda carry: split(carry).unknown_out)
     cond_parts = ctx.split_jaxpr(cond_jaxpr, (*un_cond, *un_carry))
     whole = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts}
     if any(cond_parts.unknown_out) or all(un_carry):
