@@ -1,0 +1,75 @@
+"""Composable transformations of NumPy programs: jit, grad, vmap and more, compiled by XLA.
+
+The flat namespace of JAX 0.12, put together from the packages that hold the code. Names load at
+their first use; importing this package starts no backend and no thread.
+"""
+
+from importlib import import_module
+from typing import Any, Final
+
+from tans_core import require_interface
+from tans_core.config import config as config
+
+_INTERFACE_BUILT_FOR: Final = 1
+require_interface("tans", built_for=_INTERFACE_BUILT_FOR)
+
+# Module that holds the code, and the names it supplies here.
+_PUBLIC: Final = {
+    "tans_core": "Array float0 named_scope typeof",
+    "tans_core.cache": "clear_caches",
+    "tans_core.config": """
+        check_tracer_leaks checking_leaks debug_infs debug_key_reuse debug_nans default_device
+        default_matmul_precision default_prng_impl disable_jit enable_checks enable_custom_prng
+        enable_x64 explain_cache_misses legacy_prng_key log_compiles make_user_context
+        numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable
+        transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
+        transfer_guard_host_to_device
+    """,
+    "tans_core.partition_spec": "P",
+    "tans_core.sharding": "NamedSharding",
+    "tans_xla": """
+        ShapeDtypeStruct block_until_ready default_backend device_count device_get device_put
+        devices eval_shape jit local_device_count local_devices make_jaxpr process_count
+        process_index process_indices
+    """,
+    "tans_xla.callbacks": "effects_barrier pure_callback",
+    "tans_xla.make_array": """
+        live_arrays make_array_from_callback make_array_from_single_device_arrays
+    """,
+    "tans_xla.shards": "Shard",
+    "tans_xla.transfer": "copy_to_host_async",
+    "tans_batching": "vmap",
+    "tans_autodiff": """
+        checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp
+        fwd_and_bwd grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize remat
+        value_and_grad vjp
+    """,
+}
+_SUBMODULES: Final = frozenset(
+    """
+    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors lax numpy
+    random sharding stages tree tree_util typing
+    """.split()
+)
+_MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+
+__all__ = sorted([*_MODULE_OF, *_SUBMODULES, "config"])  # noqa: PLE0605  (from the tables above)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        found = getattr(import_module(_MODULE_OF[name]), name)
+    elif name in _SUBMODULES:
+        found = import_module(f"tans.{name}")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        found = version("tans")
+    else:
+        raise AttributeError(f"module 'tans' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})

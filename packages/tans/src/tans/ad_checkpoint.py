@@ -1,0 +1,21 @@
+"""Rematerialisation: what is saved for the backward pass."""
+
+from tans_autodiff import (
+    Offloadable,
+    Recompute,
+    Saveable,
+    checkpoint,
+    checkpoint_name,
+    checkpoint_policies,
+    remat,
+)
+
+__all__ = [
+    "Offloadable",
+    "Recompute",
+    "Saveable",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "remat",
+]
