@@ -44,8 +44,9 @@ def _dot_general_type(
         *(lhs.shape[axis] for axis in free_axes(lhs.ndim, lhs_contracting, lhs_batch)),
         *(rhs.shape[axis] for axis in free_axes(rhs.ndim, rhs_contracting, rhs_batch)),
     )
-    dtype, weak = join_types(lhs, rhs)
-    if preferred_element_type is not None:
+    if preferred_element_type is None:
+        dtype, weak = join_types(lhs, rhs)
+    else:
         dtype, weak = preferred_element_type, False
     return lhs.update(shape=shape, dtype=dtype, weak_type=weak)
 

@@ -32,6 +32,9 @@ def _numbers_attribute(numbers: ConvDimensionNumbers) -> Any:
 
 def _conv_lower(ctx: Any, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
     (out_aval,) = ctx.avals_out
+    if any(aval.size == 0 for aval in (*ctx.avals_in, out_aval)):
+        # StableHLO refuses an empty kernel, which the transpose of an empty result has.
+        return hlo.zeros(out_aval)
     spatial = len(params["window_strides"])
     attributes = {
         "window_strides": hlo.i64s(params["window_strides"]),

@@ -12,8 +12,9 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Primitive, ShapedArray, Zero, typeof, zero_tangent
 from tans_core.dtypes import is_complex
+from tans_lax.control_flow.associative_scan import associative_scan
 from tans_lax.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
-from tans_lax.rows import linear_jvp, linear_transpose_of, not_linear
+from tans_lax.rows import add_tangents, linear_jvp, linear_transpose_of, not_linear
 
 type Value = Any
 type Pair = tuple[Value, Value]
@@ -33,14 +34,14 @@ def _scanned_jvp(primitive: Primitive, combine: CombinePairs) -> Callable[..., A
         if type(x_dot) is Zero:
             out = primitive.bind(x, axis=axis, reverse=reverse)
             return out, zero_tangent(typeof(out))
-        return lax.associative_scan(combine, (x, x_dot), reverse=reverse, axis=axis)
+        return associative_scan(combine, (x, x_dot), reverse=reverse, axis=axis)
 
     return rule
 
 
 def _multiply(left: Pair, right: Pair) -> Pair:
     (a, a_dot), (b, b_dot) = left, right
-    return lax.mul(a, b), lax.add_any(lax.mul(a_dot, b), lax.mul(a, b_dot))
+    return lax.mul(a, b), add_tangents(lax.mul(a_dot, b), lax.mul(a, b_dot))
 
 
 def _extremum(
@@ -51,7 +52,7 @@ def _extremum(
         wins_a, wins_b = at_least(a, b), at_least(b, a)
         a_part = lax.mul(a_dot, _share(a, wins_a, wins_b))
         b_part = lax.mul(b_dot, _share(b, wins_b, wins_a))
-        return pick(a, b), lax.add_any(a_part, b_part)
+        return pick(a, b), add_tangents(a_part, b_part)
 
     return combine
 
@@ -73,7 +74,7 @@ def _logaddexp(left: Pair, right: Pair) -> Pair:
         total = lax.select(lax.ne(gap, gap), lax.add(a, b), total)
     a_part = lax.mul(a_dot, _weight(a, total))
     b_part = lax.mul(b_dot, _weight(b, total))
-    return total, lax.add_any(a_part, b_part)
+    return total, add_tangents(a_part, b_part)
 
 
 def _principal(z: Value) -> Value:

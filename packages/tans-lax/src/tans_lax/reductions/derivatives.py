@@ -33,6 +33,7 @@ from tans_lax.reductions import (
 )
 from tans_lax.reductions.folding import fold_by_halves, fold_with_inits, lead_with_one_axis
 from tans_lax.rows import (
+    add_tangents,
     instantiate_zeros,
     jvp_of_output,
     linear_jvp,
@@ -63,7 +64,7 @@ def _extremum_tangent(t: Value, out: Value, x: Value, *, axes: tuple[int, ...], 
 
 def _multiply(left: list[Value], right: list[Value]) -> list[Value]:
     (a, a_dot), (b, b_dot) = left, right
-    return [lax.mul(a, b), lax.add_any(lax.mul(a_dot, b), lax.mul(a, b_dot))]
+    return [lax.mul(a, b), add_tangents(lax.mul(a_dot, b), lax.mul(a, b_dot))]
 
 
 def _prod_jvp(
@@ -74,7 +75,7 @@ def _prod_jvp(
         out = lax.reduce_prod(x, axes)
         return out, x_dot if not axes else zero_tangent(typeof(out))
     pair = [lead_with_one_axis(x, axes), lead_with_one_axis(x_dot, axes)]
-    out, out_dot = fold_by_halves(_multiply, pair)
+    out, out_dot = fold_by_halves(_multiply, pair, (1, 0))
     return out, out_dot
 
 

@@ -16,27 +16,39 @@ type Value = Any
 type Combine = Callable[[list[Value], list[Value]], list[Value]]
 
 
-def fold_by_halves(combine: Combine, operands: Sequence[Value]) -> list[Value]:
+def fold_by_halves(
+    combine: Combine, operands: Sequence[Value], identities: Sequence[complex] | None = None
+) -> list[Value]:
     """Fold the leading axis of several arrays.
 
     Args:
       combine: elementwise on lists of arrays; associative and commutative.
       operands: arrays of shape ``[n, ...]`` with n at least 1.
+      identities: for each operand the identity of `combine`, which fills up odd lengths; without
+        it the odd element waits for the next level, which takes two operations more.
 
     Returns:
       Arrays of shape ``[...]``.
     """
     operands = list(operands)
     while (size := typeof(operands[0]).shape[0]) > 1:
-        half = size // 2
+        half = (size + 1) // 2 if identities is not None else size // 2
         left = [_take(x, 0, half) for x in operands]
-        right = [_take(x, half, 2 * half) for x in operands]
+        right = [_take(x, half, min(2 * half, size)) for x in operands]
+        if size % 2 and identities is not None:
+            right = [_pad_one(x, one) for x, one in zip(right, identities, strict=True)]
         folded = combine(left, right)
-        if size % 2:
+        if size % 2 and identities is None:
             last = [_take(x, size - 1, size) for x in operands]
             folded = [lax.concatenate(pair, 0) for pair in zip(folded, last, strict=True)]
         operands = folded
     return [lax.squeeze(x, (0,)) for x in operands]
+
+
+def _pad_one(x: Value, value: complex) -> Value:
+    aval = typeof(x)
+    config = ((0, 1, 0), *(((0, 0, 0),) * (aval.ndim - 1)))
+    return lax.pad(x, np.asarray(value, aval.dtype)[()], config)
 
 
 def _take(x: Value, start: int, stop: int) -> Value:
