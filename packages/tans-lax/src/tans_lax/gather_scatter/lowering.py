@@ -150,6 +150,9 @@ def _scatter_lower(combine: Callable[[Any, IrValue, IrValue], IrValue]) -> Lower
             mapped = dimension_numbers.scatter_dims_to_operand_dims
             last = _last_starts(operand_aval.shape, mapped, window, indices_aval.dtype)
             indices = _clamped(indices, indices_aval, last) if last else indices
+        dimension_numbers, indices = _with_index(
+            dimension_numbers, operand_aval, indices_aval, indices
+        )
         attributes = {
             "scatter_dimension_numbers": _scatter_numbers(dimension_numbers, indices_aval.ndim - 1),
             "indices_are_sorted": hlo.boolean(indices_are_sorted),
@@ -165,6 +168,24 @@ def _scatter_lower(combine: Callable[[Any, IrValue, IrValue], IrValue]) -> Lower
         return out.results[0]
 
     return rule
+
+
+def _with_index(
+    numbers: ScatterDimensionNumbers,
+    operand: ShapedArray,
+    aval: ShapedArray,
+    indices: IrValue,
+) -> tuple[ScatterDimensionNumbers, IrValue]:
+    """Give empty index vectors a component that is 0.
+
+    XLA takes a scatter without index components for an elementwise operation, although all its
+    windows lie at the same place.
+    """
+    free = [d for d in range(operand.ndim) if d not in numbers.operand_batching_dims]
+    if numbers.scatter_dims_to_operand_dims or aval.ndim == 1 or not free:
+        return numbers, indices
+    indices = hlo.zeros(aval.update(shape=(*aval.shape[:-1], 1)))
+    return numbers._replace(scatter_dims_to_operand_dims=(free[0],)), indices
 
 
 def _scatter_numbers(numbers: ScatterDimensionNumbers, index_vector_dim: int) -> Any:
