@@ -77,7 +77,7 @@ def test_bits_are_kept():
 def test_bitcast_refuses_what_has_no_bits_in_common():
     x = np.ones((2, 3), np.float32)
     for operand, dtype in ((x, bool), (x, np.complex64), (x > 0, np.int8)):
-        with pytest.raises(TypeError, match="given.*expected"):
+        with pytest.raises(TypeError, match=r"given.*expected"):
             lax.bitcast_convert_type(operand, dtype)
     with pytest.raises(ValueError, match="last dimension of size 4"):
         lax.bitcast_convert_type(x.astype(np.int8), np.int32)
@@ -87,13 +87,18 @@ def test_derivatives_pass_through_float_dtypes_only():
     pull = autodiff.vjp(lambda x: lax.convert_element_type(x, np.float32), np.float16(3))[1]
     (x_bar,) = pull(np.float32(2))
     assert (x_bar.dtype, float(x_bar)) == (np.float16, 2)
-    through_int = lambda x: lax.convert_element_type(lax.convert_element_type(x, int), float)  # noqa: E731
-    assert float(autodiff.grad(through_int)(1.5)) == 0
-    to_complex = lambda x: lax.real(
-        lax.mul(2j, lax.convert_element_type(lax.mul(x, x), np.complex64))
-    )  # noqa: E731, E501
-    assert float(autodiff.grad(to_complex)(3.0)) == 0
-    (x_bar,) = autodiff.vjp(lambda x: lax.mul(lax.convert_element_type(x, np.complex64), 2 + 1j), np.float32(1))[1](np.complex64(1j))  # fmt: skip  # noqa: E501
+
+
+def test_no_derivative_passes_through_integers():
+    fn = jit(lambda x: lax.convert_element_type(lax.convert_element_type(x, int), float))
+    assert float(autodiff.grad(fn)(1.5)) == 0
+
+
+def test_derivatives_through_complex_numbers_are_real():
+    def times_i(x):
+        return lax.mul(lax.convert_element_type(x, np.complex64), 2 + 1j)
+
+    (x_bar,) = autodiff.vjp(times_i, np.float32(1))[1](np.complex64(1j))
     assert (x_bar.dtype, float(x_bar)) == (np.float32, -1)
 
 

@@ -85,7 +85,8 @@ REAL_ONLY = {"cbrt", "floor", "ceil", "erf", "erfc", "erf_inv", "lgamma", "digam
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_functions_of_floats(name, dtype):
     oracle, low, high = UNARY[name]
-    arrays = [(samples(shape, dtype, low, high),) for shape in SHAPES]
+    shapes = SHAPES if dtype == "float32" else SHAPES[2:3]
+    arrays = [(samples(shape, dtype, low, high),) for shape in shapes]
     rtol = RTOL[dtype] * (8 if name in ("lgamma", "digamma", "erf_inv") else 1)
     check(name, getattr(lax, name), oracle, arrays, rtol)
 
@@ -95,7 +96,7 @@ def test_unary_functions_of_complex_numbers(name):
     oracle, low, high = UNARY[name]
     if name == "sign":
         oracle = lambda x: np.where(x == 0, 0, x / np.abs(x))  # noqa: E731
-    arrays = [(samples(shape, "complex64", low, high),) for shape in ((), (5,), (2, 3, 2))]
+    arrays = [(samples(shape, "complex64", low, high),) for shape in ((), (2, 3, 2))]
     check(name, getattr(lax, name), oracle, arrays, RTOL["complex64"] * 4)
 
 

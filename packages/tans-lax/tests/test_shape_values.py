@@ -186,7 +186,7 @@ X = np.ones((2, 3), np.float32)
     ],
 )  # fmt: skip
 def test_errors(error, fn):
-    with pytest.raises(error, match="given.*expected"):
+    with pytest.raises(error, match=r"given.*expected"):
         fn()
 
 

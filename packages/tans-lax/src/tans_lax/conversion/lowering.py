@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import numpy as np
+
 from tans_core import Primitive
 from tans_lax.conversion import bitcast_convert_type_p, convert_element_type_p
 from tans_lax.elementwise.comparison.lowering import comparison_kind
@@ -14,7 +16,7 @@ def _convert_lower(ctx: Any, x: IrValue, **params: Any) -> IrValue:
     (old,), (new,) = ctx.avals_in, ctx.avals_out
     if old.dtype == new.dtype:
         return x
-    if new.dtype == bool:
+    if new.dtype == np.bool_:
         return hlo.compare(x, hlo.zeros(old), "NE", comparison_kind(old.dtype))
     if old.dtype.kind == "c" and new.dtype.kind != "c":
         part = old.update(dtype=old.dtype.type(0).real.dtype)

@@ -1,4 +1,4 @@
-"""Arrangements of arrays with an extended dtype, on their physical form with trailing dimensions."""
+"""Arrangements of arrays with an extended dtype, on their physical form."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,6 +1,7 @@
 """Type rules of operations that arrange elements anew."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import prod
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ def _broadcast_in_dim_type(
     del sharding
     check_sizes("broadcast_in_dim", "shape", shape)
     dims = broadcast_dimensions
-    increasing = all(a < b for a, b in zip(dims, dims[1:], strict=False))
+    increasing = all(a < b for a, b in pairwise(dims))
     inside = all(0 <= dim < len(shape) for dim in dims)
     if len(dims) != x.ndim or not inside or not increasing:
         raise TypeError(

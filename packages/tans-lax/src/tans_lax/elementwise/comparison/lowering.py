@@ -25,7 +25,7 @@ def comparison_kind(dtype: Any, total_order: bool = False) -> str:
     """Return the compiler's kind of comparison for a dtype."""
     if issubdtype(dtype, np.signedinteger):
         return "SIGNED"
-    if issubdtype(dtype, np.unsignedinteger) or dtype == bool:
+    if issubdtype(dtype, np.unsignedinteger) or dtype == np.bool_:
         return "UNSIGNED"
     return "TOTALORDER" if total_order and dtype.kind != "c" else "FLOAT"
 

@@ -63,6 +63,12 @@ JVP: Final[dict[Primitive, Rule]] = {
     logistic_p: jvp_of_output(logistic_p, _logistic_part),
 }
 
-TRANSPOSE: Final[dict[Primitive, Rule]] = dict.fromkeys(
-    (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p), not_linear
-)
+TRANSPOSE: Final[dict[Primitive, Rule]] = {
+    exp_p: not_linear,
+    exp2_p: not_linear,
+    expm1_p: not_linear,
+    log_p: not_linear,
+    log1p_p: not_linear,
+    log2_p: not_linear,
+    logistic_p: not_linear,
+}
