@@ -17,6 +17,13 @@ _HIDDEN_PARAMS = frozenset(
     "donated_invars in_shardings out_shardings in_layouts out_layouts ctx_mesh "
     "keep_unused inline compiler_options_kvs linear _split_transpose".split()
 )
+# Not shown either: what the types of the results say, and options that were not given.
+_IMPLIED_PARAMS = {"broadcast_in_dim": {"shape"}}
+_OPTIONAL_PARAMS = {
+    "broadcast_in_dim": {"broadcast_dimensions", "sharding"},
+    "convert_element_type": {"sharding"},
+    "dot_general": {"out_sharding", "precision", "preferred_element_type"},
+}
 
 
 class _Names:
@@ -96,6 +103,7 @@ def _eqn_doc(eqn: Eqn, names: _Names) -> Any:
         _param_doc(k, v, names)
         for k, v in sorted(eqn.params.items(), key=_param_order)
         if not (eqn.primitive.call_like and k in _HIDDEN_PARAMS)
+        and not _is_implied(eqn.primitive.name, k, v)
     ]
     args = " ".join(names(v) for v in eqn.invars)
     op = pp.text(f"{outs} = {eqn.primitive.name}" if outs else eqn.primitive.name)
@@ -104,6 +112,12 @@ def _eqn_doc(eqn: Eqn, names: _Names) -> Any:
     inside = pp.nest(2, pp.concat([pp.brk(""), _spaced(params)]))
     brackets = pp.group(pp.concat([pp.text("["), inside, pp.brk(""), pp.text("]")]))
     return pp.concat([op, brackets, pp.text(f" {args}")])
+
+
+def _is_implied(primitive: str, param: str, value: Any) -> bool:
+    if param in _IMPLIED_PARAMS.get(primitive, ()):
+        return True
+    return param in _OPTIONAL_PARAMS.get(primitive, ()) and (value is None or value == ())
 
 
 def _spaced(docs: Sequence[Any]) -> Any:
