@@ -215,7 +215,7 @@ def test_dead_carries_and_results_are_removed():
             a, b = c
             return (add(a, x), mul(b, a)), (sin(b), a)
 
-        (a, b), (s, t) = scan(body, (a, b), xs)
+        (a, b), _ = scan(body, (a, b), xs)
         return a
 
     one = np.float32(1)
@@ -229,7 +229,7 @@ def test_dead_carries_and_results_are_removed():
 
 def test_integer_carry_has_no_tangent():
     def f(x):
-        (n, y), _ = scan(
+        (_, y), _ = scan(
             lambda c, _: ((add(c[0], 1), mul(c[1], x)), None), (0, np.float32(1)), None, length=3
         )
         return y

@@ -80,7 +80,7 @@ def test_vmap_with_mapped_condition_stops_each_lane():
 
 
 def test_vmap_with_shared_condition_keeps_it_scalar():
-    f = lambda x: while_loop(
+    f = lambda x: while_loop(  # noqa: E731
         lambda c: lt(c[0], 3), lambda c: (add(c[0], 1), mul(c[1], x)), (0, 1.0)
     )
     jaxpr = make_jaxpr(vmap(f))(np.ones(4, np.float32))
@@ -90,7 +90,7 @@ def test_vmap_with_shared_condition_keeps_it_scalar():
 
 
 def test_nested_vmap():
-    f = lambda n, x: while_loop(
+    f = lambda n, x: while_loop(  # noqa: E731
         lambda c: lt(c[0], n), lambda c: (add(c[0], 1), mul(c[1], x)), (0, 1.0)
     )[1]
     n, x = np.arange(3, dtype=np.int32), np.array([1.0, 2.0], np.float32)
@@ -99,7 +99,7 @@ def test_nested_vmap():
 
 
 def test_jvp_of_vmap():
-    f = lambda x: vmap(
+    f = lambda x: vmap(  # noqa: E731
         lambda n: while_loop(
             lambda c: lt(c[0], n), lambda c: (add(c[0], 1), mul(c[1], x)), (0, 1.0)
         )[1]

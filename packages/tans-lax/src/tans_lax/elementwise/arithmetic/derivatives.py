@@ -108,7 +108,8 @@ def _abs_jvp(primals: tuple[Value], tangents: tuple[Value]) -> tuple[Value, Valu
 
 
 def _div_jvp_denominator(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    return mul(y_dot, neg(div(out, y)))
+    # Reads y and the result, which are saved anyway, and makes no residual of its own.
+    return mul(neg(div(y_dot, y)), out)
 
 
 def _rem_jvp_numerator(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
