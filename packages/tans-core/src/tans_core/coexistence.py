@@ -6,18 +6,17 @@ names the way out is the only safe answer.
 """
 
 import contextlib
-import importlib.machinery
 import os
 import sys
 import threading
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tans_core._jaxlib import ArrayImpl
 
 ALLOW_VARIABLE: Final = "TANS_ALLOW_JAX"
-_REMEDY: Final = (
+REMEDY: Final = (
     "Use one of them per process. To run a program that imports jax on Tans, install tans-jax and "
     "start it with: python -m tans_jax program.py"
 )
@@ -36,55 +35,19 @@ def check_alone() -> None:
     if jax is not None and hasattr(jax, "__version__") and not _is_ours(jax):
         raise ImportError(
             f"jax {jax.__version__} is already imported in this process, and Tans needs to be the "
-            f"only owner of jaxlib's array classes. {_REMEDY}",
+            f"only owner of jaxlib's array classes. {REMEDY}",
             name="tans",
         )
     if hasattr(ArrayImpl, "shape") and not hasattr(ArrayImpl, "_tans_owner"):
         raise ImportError(
             "another front end has already attached its methods to jaxlib's array class, and Tans "
-            f"needs to be its only owner. {_REMEDY}",
+            f"needs to be its only owner. {REMEDY}",
             name="tans",
         )
 
 
 def _is_ours(module: types.ModuleType) -> bool:
     return getattr(module, "__name__", "").split(".")[0].startswith("tans")
-
-
-class _RefusingLoader:
-    """Loader of a module that may not be imported here."""
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        raise ImportError(
-            "jax is being imported into a process that runs Tans, and the two cannot share "
-            f"jaxlib's array classes. {_REMEDY}",
-            name="jax",
-        )
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Never reached: `create_module` raises."""
-
-
-class JaxImportGuard:
-    """A meta-path finder that makes `import jax` raise where real jax would be found."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: Any = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec that refuses to load for an installed `jax`; None for all else."""
-        if name != "jax" or os.environ.get(ALLOW_VARIABLE):
-            return None
-        found = importlib.machinery.PathFinder.find_spec(name, path, target)
-        # Probing with find_spec stays possible: only loading is refused.
-        if found is None:
-            return None
-        return importlib.machinery.ModuleSpec(name, _RefusingLoader(), origin=found.origin)
-
-
-def install_guard() -> None:
-    """Put one `JaxImportGuard` in front of the other finders."""
-    if not any(isinstance(finder, JaxImportGuard) for finder in sys.meta_path):
-        sys.meta_path.insert(0, JaxImportGuard())
 
 
 @contextlib.contextmanager

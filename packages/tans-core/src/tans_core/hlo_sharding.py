@@ -1,4 +1,4 @@
-"""From mesh and spec to the compiler's sharding, and from that to each device's slice.
+"""From mesh and spec to the compiler's sharding.
 
 The compiler describes a sharding as a tiling: the number of shards per dimension, followed by one
 trailing entry per group of devices that do not split the array (replicated, unreduced or manual),
@@ -8,14 +8,14 @@ and the order in which mesh axes fill these entries.
 import math
 from typing import Any, Final
 
-from tans_core._jaxlib import jaxlib_core, xla_client
+from tans_core._jaxlib import xla_client
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
 
 type HloSharding = Any
-type Index = tuple[slice, ...]
 
 _HloSharding: Final = xla_client.HloSharding
+REPLICATED: Final = _HloSharding.replicate()
 _Kind: Final = xla_client.OpSharding.Type
 _REDUCTIONS: Final = {UnreducedKind.max: 1, UnreducedKind.min: 2}  # sum is the default
 
@@ -29,7 +29,7 @@ def make_hlo_sharding(mesh: Any, spec: PartitionSpec, ndim: int) -> HloSharding:
       ndim: rank of the array.
     """
     if mesh.size <= 1:
-        return _HloSharding.replicate()
+        return REPLICATED
     positions, sizes = mesh.axis_positions, mesh.axis_sizes
     tiles, order = [1] * ndim, []
     for dim, partition in enumerate(spec.partitions):
@@ -68,7 +68,7 @@ def _trailing_groups(mesh: Any, spec: PartitionSpec, used: set[int]) -> list[tup
 
 def _whole(kind: Any, spec: PartitionSpec) -> HloSharding:
     if kind == _Kind.REPLICATED:
-        return _HloSharding.replicate()
+        return REPLICATED
     if kind == _Kind.MANUAL:
         return _HloSharding.manual()
     return _with_reduction(_HloSharding.unreduced(), spec)
@@ -93,28 +93,3 @@ def shard_counts(hlo: HloSharding, ndim: int) -> tuple[int, ...]:
     if hlo.is_replicated() or hlo.is_unreduced() or hlo.is_manual() or hlo.is_maximal():
         return (1,) * ndim
     return tuple(hlo.tile_assignment_dimensions()[:ndim])
-
-
-def device_indices(hlo: HloSharding, shape: tuple[int, ...], num_devices: int) -> list[Index]:
-    """Return each device's slices of an array of `shape`, in device order.
-
-    Every sharded dimension must be divisible by its number of shards.
-    """
-    counts = shard_counts(hlo, len(shape))
-    whole = tuple(slice(None) for _ in shape)
-    if all(count == 1 for count in counts):
-        return [whole] * num_devices
-    steps = [size // count for size, count in zip(shape, counts, strict=True)]
-    copies = num_devices // math.prod(counts)
-    indices: list[Index] = [whole] * num_devices
-    for slot, device in enumerate(hlo.tile_assignment_devices()):
-        tile, index = slot // copies, []
-        for count, step in zip(reversed(counts), reversed(steps), strict=True):
-            tile, position = divmod(tile, count)
-            part = slice(position * step, (position + 1) * step)
-            index.append(slice(None) if count == 1 else part)
-        indices[device] = tuple(reversed(index))
-    return indices
-
-
-canonicalize_memory_kind = jaxlib_core.check_and_canonicalize_memory_kind

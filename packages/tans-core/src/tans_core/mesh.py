@@ -15,7 +15,6 @@ from tans_core._jaxlib import jaxlib_core, weak_value_interner
 from tans_core.mesh_axes import AbstractDevice as AbstractDevice
 from tans_core.mesh_axes import (
     AxisName,
-    AxisType,
     MeshAxes,
     axis_fields,
     check_names,
@@ -23,6 +22,7 @@ from tans_core.mesh_axes import (
     print_types,
     set_fields,
 )
+from tans_core.mesh_axes import AxisType as AxisType
 
 type Device = Any  # a jaxlib device; tests may pass any object with an `id`
 

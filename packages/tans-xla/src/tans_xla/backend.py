@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tans_core import cache, config
 from tans_core.trace import eval_trace
+from tans_xla import device_shardings as device_shardings  # attaches what needs devices
 from tans_xla import plugins, startup
 from tans_xla._jaxlib import Client, Device, JaxRuntimeError, PjitFunctionCache, make_cpu_client
 
