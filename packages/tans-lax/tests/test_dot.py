@@ -142,7 +142,7 @@ def test_derivatives_to_second_order(check_derivatives, case):
 
 def test_complex_derivatives(check_derivatives):
     x, y = sample((2, 3), "complex64"), sample((3, 2), "complex64", 1)
-    check_derivatives(lambda x, y: lax.dot(x, y), x, y, order=1)
+    check_derivatives(lax.dot, x, y, order=1)
 
 
 def test_gradient_of_a_mixed_product_has_the_operands_dtypes():

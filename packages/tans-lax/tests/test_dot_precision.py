@@ -82,7 +82,7 @@ def test_the_configured_default_is_read_when_traced():
     with config.default_matmul_precision("high"):
         assert traced(None) == HIGH
         assert traced("default") == (Precision.DEFAULT,) * 2
-        program = jit(lambda x, w: lax.dot(x, w)).trace(X, W)
+        program = jit(lax.dot).trace(X, W)
     assert "HIGH" in program.lower().as_text()
     assert traced(None) is None
 
@@ -101,7 +101,7 @@ def test_algorithms_that_cpus_lack_are_refused_when_lowered(name):
 
 
 def test_custom_algorithms_are_refused_on_cpus():
-    with pytest.raises(ValueError, match="DotAlgorithm.* is not supported by dot_general on CPU"):
+    with pytest.raises(ValueError, match=r"DotAlgorithm.* is not supported by dot_general on CPU"):
         lowered(DotAlgorithm(F32, F32, F32))
     text = lowered(DotAlgorithm(BF16, BF16, F32, 1, 1, 3), platform="cuda")
     assert text.count("stablehlo.convert") == 2
