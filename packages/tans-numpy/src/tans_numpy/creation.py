@@ -251,7 +251,7 @@ def _strong(value: Any, dtype: Any) -> Any:
 @composite(static_argnames=("shape", "dtype", "value"))
 def _constant(*, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
     if dtypes.is_extended(dtype):
-        return lax.full(shape, 0, dtype)
+        return dtype.zeros(shape)
     return lax.broadcast_in_dim(dtype.type(value), shape, ())
 
 

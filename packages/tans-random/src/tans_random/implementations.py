@@ -1,0 +1,72 @@
+"""The generators that keys can have, and what each of them does with a key's words."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from tans_random import rbg, threefry
+
+type Words = Any  # uint32 [..., num_words]
+type Shape = tuple[int, ...]
+
+
+class Implementation(NamedTuple):
+    """A generator.
+
+    Attributes:
+      name: name that `key` takes.
+      tag: short name in the printed dtype.
+      key_shape: shape of a key's words.
+      seed: (seed words uint32 [2]) to key words.
+      split: (key words, shape) to words [*shape, *key_shape].
+      fold_in: (key words, uint32 scalar) to key words.
+      bits: (key words, bit width, shape) to unsigned integers of that width.
+    """
+
+    name: str
+    tag: str
+    key_shape: Shape
+    seed: Callable[[Words], Words]
+    split: Callable[[Words, Shape], Words]
+    fold_in: Callable[[Words, Any], Words]
+    bits: Callable[[Words, int, Shape], Any]
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Implementation) and self.name == other.name
+
+    def __repr__(self) -> str:
+        return f"PRNGImpl({self.name})"
+
+
+_ALL: Final = {
+    impl.name: impl
+    for impl in (
+        Implementation(
+            "threefry2x32", "fry", (2,), threefry.seed, threefry.split, threefry.fold_in,
+            threefry.bits,
+        ),
+        Implementation("rbg", "rbg", (4,), rbg.seed, rbg.split, rbg.fold_in, rbg.bits),
+        Implementation(
+            "unsafe_rbg", "urbg", (4,), rbg.seed, rbg.split_unsafe, rbg.fold_in_unsafe, rbg.bits
+        ),
+    )
+}  # fmt: skip
+
+
+def find_implementation(name: Any) -> Implementation:
+    """Return the generator called `name`.
+
+    Raises:
+      ValueError: unknown name.
+    """
+    if isinstance(name, Implementation):
+        return name
+    name = getattr(name, "name", name)
+    found = _ALL.get(str(name))
+    if found is None:
+        raise ValueError(
+            f"random: given the implementation {name!r}, expected one of {', '.join(_ALL)}."
+        )
+    return found
