@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 import tans_lax as lax
 from tans_core import typeof
 from tans_lax.slicing import Slice
@@ -123,6 +125,10 @@ def starts_of(entries: Sequence[Entry], window: Window) -> list[Value]:
             starts.append(entry.low)
         else:
             starts.append(entry.start if type(entry) is Slice else entry)
+    found = {typeof(s).dtype for s in starts if type(s) is not int}
+    if len(found) > 1:
+        common = np.dtype(np.int64 if np.dtype(np.int64) in found else np.int32)
+        starts = [s if type(s) is int else lax.convert_element_type(s, common) for s in starts]
     return starts
 
 
