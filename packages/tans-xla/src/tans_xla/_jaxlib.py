@@ -36,7 +36,6 @@ batched_block_until_ready = xla_client.batched_block_until_ready
 batched_copy = xla_client.batched_copy_array_to_devices_with_sharding
 batched_device_put = xla_client.batched_device_put
 reorder_shards = xla_client.reorder_shards
-to_dlpack_capsule = jaxlib_core.buffer_to_dlpack_managed_tensor
 from_dlpack_capsule = jaxlib_core.dlpack_managed_tensor_to_buffer
 PjitFunctionCache = jaxlib_core.PjitFunctionCache
 guard_lib = jaxlib_core.guard_lib
@@ -53,7 +52,17 @@ def batched_copy_to_host_async(arrays: list[Any]) -> None:
             piece._copy_single_device_array_to_host_async()
 
 
-DLPACK_VERSION: Final[tuple[int, int]] = getattr(jaxlib_core, "dlpack_version", (1, 0))
+# Newest DLPack version that capsules can have; jaxlib before 0.12 knows only the unversioned form.
+DLPACK_VERSION: Final[tuple[int, int]] = getattr(jaxlib_core, "dlpack_version", (0, 8))
+
+
+def to_dlpack_capsule(array: Any, stream: Any, version: tuple[int, int], copied: bool) -> Any:
+    """Return a DLPack capsule of an array's buffer in the newest form up to `version`."""
+    if min(version, DLPACK_VERSION) < (1, 0):
+        return jaxlib_core.buffer_to_dlpack_managed_tensor(array, stream=stream)
+    return jaxlib_core.buffer_to_dlpack_managed_tensor(
+        array, stream=stream, max_version=min(version, DLPACK_VERSION), copied=copied
+    )
 
 
 def register_plugin_profiler(c_api: Any) -> None:

@@ -9,7 +9,6 @@ from tans_core import dtypes
 from tans_core._jaxlib import Sharding
 from tans_xla import backend
 from tans_xla._jaxlib import (
-    DLPACK_VERSION,
     ArrayImpl,
     Device,
     JaxRuntimeError,
@@ -103,10 +102,8 @@ def to_capsule(
         source = _moved(self, dl_device)
     elif copy:
         source = self.__copy__()
-    if max_version is None or max_version[0] < 1:
-        return to_dlpack_capsule(source, stream=stream)
-    version = min(tuple(max_version), DLPACK_VERSION)
-    return to_dlpack_capsule(source, stream=stream, max_version=version, copied=source is not self)
+    version = (0, 8) if max_version is None else tuple(max_version)
+    return to_dlpack_capsule(source, stream, version, source is not self)
 
 
 def _moved(array: ArrayImpl, dl_device: tuple[int, int]) -> ArrayImpl:
