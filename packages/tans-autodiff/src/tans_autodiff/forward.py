@@ -16,6 +16,7 @@ from tans_core.dtypes import float0
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.state import state, swap_trace
+from tans_core.trace import is_evaluating
 from tans_core.tracebacks import api_boundary
 from tans_core.tree_util import Partial
 from tans_core.types import AbstractValue, same_but_weak
@@ -56,8 +57,9 @@ def jvp(
     check_callable("jvp", fun)
     leaves, leaf_tangents, in_tree = _check_jvp_arguments(primals, tangents)
     trace = JVPTrace(state.trace)
+    evaluating = is_evaluating()
     pairs = [
-        x if _is_zero_tangent(t) else trace.pair(as_array(x), as_array(t))
+        x if _is_zero_tangent(t) else trace.pair(as_array(x), as_array(t) if evaluating else t)
         for x, t in zip(leaves, leaf_tangents, strict=True)
     ]
     old = swap_trace(trace)

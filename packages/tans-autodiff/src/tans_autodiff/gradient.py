@@ -21,7 +21,7 @@ from tans_autodiff.arguments import (
 from tans_autodiff.jvp import Value, has_tangent
 from tans_autodiff.linearize import open_linearization
 from tans_autodiff.results import as_array, cotangent_result
-from tans_autodiff.transpose import pull_back
+from tans_autodiff.transpose import evaluate_known, pull_back
 from tans_core import tree
 from tans_core.errors import message
 from tans_core.jaxpr import Var
@@ -208,7 +208,9 @@ def _gradients(running: open_linearization, out: Value, aval: AbstractValue) -> 
     tangent = running.tangent(out)
     if type(tangent) is JaxprTracer and tangent._trace is split:
         sums[tangent.var] = one(aval)
-        pull_back(split.eqns, dict(split.constants.values()), sums)
+        known = dict(split.constants.values())
+        eqns = evaluate_known(split.eqns, known) if split.holds_constants else split.eqns
+        pull_back(eqns, known, sums)
     cts = [None if t is None else sums.get(t.var) for t in running.tangents]
     running.trace.finish()
     return cts

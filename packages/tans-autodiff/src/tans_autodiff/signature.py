@@ -64,9 +64,9 @@ class Positions:
             if self._signature is None:
                 raise TypeError("the function has no signature")
             bound = self._signature.bind(*args, **kwargs)
-            bound.apply_defaults()
             if bound.kwargs:
                 raise TypeError(f"keyword-only arguments {sorted(bound.kwargs)}")
+            bound.apply_defaults()  # also of keyword-only parameters, which rules don't see
         except TypeError as error:
             raise TypeError(
                 message(

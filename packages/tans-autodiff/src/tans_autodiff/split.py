@@ -6,11 +6,13 @@ anything twice. Values that the recorded program reads from outside are its resi
 """
 
 from collections.abc import Sequence
-from typing import Any, override
+from typing import Any, Final, override
+
+import numpy as np
 
 from tans_autodiff.body_memo import memoised_on_body
 from tans_autodiff.jvp import JVPRowContext, Value, as_mask, bind_in
-from tans_core import rules
+from tans_core import dtypes, rules
 from tans_core.context import Mask, Split, merge
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
@@ -26,20 +28,24 @@ from tans_core.staging import (
 from tans_core.state import state, swap_trace
 from tans_core.trace import Trace
 
+_SCALARS: Final = (*dtypes.PYTHON_SCALARS, np.generic)
+
 
 class SplitTrace(JaxprTrace):
     """Records the operations that touch one of its values; the recorded ones are its values.
 
     `verbatim` is set while a linearize row runs: such a row has split its bodies itself, so that
-    call-like equations are recorded as they are.
+    call-like equations are recorded as they are. `holds_constants` says that some equations have no
+    unknown operand.
     """
 
-    __slots__ = ("context", "verbatim")
+    __slots__ = ("context", "holds_constants", "verbatim")
 
     def __init__(self, parent: Trace) -> None:
         super().__init__()
         self.parent = parent
         self.verbatim = False
+        self.holds_constants = False
         self.context = SplitRowContext(self)
 
     @override
@@ -48,6 +54,10 @@ class SplitTrace(JaxprTrace):
             if type(x) is JaxprTracer and x._trace is self:
                 break
         else:
+            if self.verbatim and all(isinstance(x, _SCALARS) for x in args):
+                # A linearize row made zeros for a tangent: no residual, a constant of the program.
+                self.holds_constants = True
+                return self.record(primitive, args, params)
             parent: Any = self.parent
             if type(parent) is JaxprTrace and not primitive.custom_staging:
                 return parent.record(primitive, args, params)

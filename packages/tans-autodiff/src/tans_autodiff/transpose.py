@@ -157,7 +157,7 @@ def backward_pass(
     known.update(
         (v, x) for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is not LinearInput
     )
-    eqns = _evaluate_known(jaxpr.eqns, known)
+    eqns = evaluate_known(jaxpr.eqns, known)
     sums: dict[Var, Value] = {}
     seed(sums, jaxpr.outvars, cotangents, known)
     pull_back(eqns, known, sums)
@@ -177,7 +177,7 @@ def seed(
         sums[v] = add_tangents(sums[v], ct) if v in sums else ct
 
 
-def _evaluate_known(eqns: Sequence[Eqn], known: Env) -> list[Eqn]:
+def evaluate_known(eqns: Sequence[Eqn], known: Env) -> list[Eqn]:
     """Run the equations without linear operands; return the others."""
     linear: list[Eqn] = []
     old_source, old_names = state.source, state.name_stack
