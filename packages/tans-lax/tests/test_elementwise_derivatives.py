@@ -320,3 +320,21 @@ def test_gradients_record_few_equations():
         }.items()
     }
     assert counts == {"sin": 3, "tanh": 3, "logistic": 5, "mul": 2, "relu": 9}
+
+
+def relu(x):
+    return lax.select(lax.gt(x, 0.0), x, lax.full_like(x, 0))
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lax.sqrt, lax.rsqrt, lax.cbrt, lax.log, lax.log2, lax.reciprocal,
+        lambda x: lax.div(1.0, x), lambda x: lax.pow(x, 0.5), lambda x: lax.pow(x, -0.5),
+        lambda x: lax.acos(lax.sub(1.0, x)), lambda x: lax.atanh(lax.sub(1.0, x)),
+    ],
+)  # fmt: skip
+def test_forward_and_reverse_mode_agree_where_an_inner_slope_is_0(fn):
+    forward = autodiff.jvp(lambda x: fn(relu(x)), (-10.0,), (1.0,))[1]
+    backward = autodiff.grad(lambda x: fn(relu(x)))(-10.0)
+    assert (float(forward), float(backward)) == (0, 0)

@@ -86,7 +86,8 @@ def test_batching_of_parts_keeps_the_mapped_dimension():
     x = array(3, 4, 2)
     for dim in range(3):
         rest = [n for i, n in enumerate(x.shape) if i != dim]
-        first, second = batching.vmap(lambda a: lax.split(a, (1, a.shape[1] - 1), 1), dim)(x)  # fmt: skip
+        sizes = (1, rest[1] - 1)
+        first, second = batching.vmap(lambda a: lax.split(a, sizes, 1), dim)(x)  # noqa: B023
         assert first.shape == (x.shape[dim], rest[0], 1)
         assert second.shape == (x.shape[dim], rest[0], rest[1] - 1)
         parts = batching.vmap(lambda a: lax.unstack(a, 0), dim)(x)

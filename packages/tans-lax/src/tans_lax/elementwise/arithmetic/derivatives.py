@@ -26,6 +26,7 @@ from tans_lax.elementwise.comparison import eq, ge, gt
 from tans_lax.elementwise.complex_parts import complex, conj, imag, real
 from tans_lax.elementwise.rounding import RoundingMethod, round
 from tans_lax.elementwise.selection import select
+from tans_lax.elementwise.tangents import div_tangent, mul_tangent
 from tans_lax.rows import (
     Rule,
     add_tangents,
@@ -109,7 +110,7 @@ def _abs_jvp(primals: tuple[Value], tangents: tuple[Value]) -> tuple[Value, Valu
 
 def _div_jvp_denominator(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
     # Reads y and the result, which are saved anyway, and makes no residual of its own.
-    return mul(neg(div(y_dot, y)), out)
+    return mul_tangent(neg(div_tangent(y_dot, y)), out)
 
 
 def _rem_jvp_numerator(x_dot: Value, out: Value, x: Value, y: Value) -> Value:

@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from tans_core import Primitive
-from tans_lax.elementwise.arithmetic import add, div, mul, neg
+from tans_lax.elementwise.arithmetic import add, mul, neg
 from tans_lax.elementwise.exponential import (
     exp,
     exp2_p,
@@ -20,6 +20,7 @@ from tans_lax.elementwise.exponential import (
     logistic,
     logistic_p,
 )
+from tans_lax.elementwise.tangents import div_tangent
 from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_linear
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -38,15 +39,15 @@ def _expm1_part(t: Value, x: Value, **params: Any) -> Value:
 
 
 def _log_part(t: Value, x: Value, **params: Any) -> Value:
-    return div(t, x)
+    return div_tangent(t, x)
 
 
 def _log1p_part(t: Value, x: Value, **params: Any) -> Value:
-    return div(t, add(x, 1.0))
+    return div_tangent(t, add(x, 1.0))
 
 
 def _log2_part(t: Value, x: Value, **params: Any) -> Value:
-    return div(t, mul(math.log(2), x))
+    return div_tangent(t, mul(math.log(2), x))
 
 
 def _logistic_part(t: Value, out: Value, x: Value, **params: Any) -> Value:

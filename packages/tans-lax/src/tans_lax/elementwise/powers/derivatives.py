@@ -22,6 +22,7 @@ from tans_lax.elementwise.powers import (
     square_p,
 )
 from tans_lax.elementwise.selection import select
+from tans_lax.elementwise.tangents import mul_tangent
 from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_linear
 
 type Value = Any  # an array, a Python scalar or a tracer; in tangents also a Zero
@@ -35,7 +36,8 @@ def _integer_pow_jvp(primals: tuple[Value], tangents: tuple[Value], *, y: int) -
     if y == 1:
         return out, x_dot
     slope = x if y == 2 else integer_pow(x, y - 1)
-    return out, mul(x_dot, mul(float(y), slope))
+    times = mul if y > 0 else mul_tangent
+    return out, times(x_dot, mul(float(y), slope))
 
 
 def _pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
@@ -43,33 +45,33 @@ def _pow_jvp_base(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
     if type(y) in PYTHON_SCALARS:
         if y == 0:
             return mul(x_dot, full_like(out, 0))
-        return mul(x_dot, mul(float(y) if type(y) is int else y, pow(x, y - 1)))
+        return mul_tangent(x_dot, mul(float(y) if type(y) is int else y, pow(x, y - 1)))
     # x ** (y - 1) is infinite at x = 0, y = 0: there the exponent is left at 0 instead.
     one, zero = full_like(y, 1), full_like(y, 0)
     slope = pow(x, select(eq(y, zero), zero, sub(y, one)))
     factor = y if dtypes.is_inexact(typeof(y).dtype) else convert_element_type(y, typeof(x).dtype)
-    return mul(x_dot, mul(factor, slope))
+    return mul_tangent(x_dot, mul(factor, slope))
 
 
 def _pow_jvp_exponent(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
     # log(0) is replaced by log(1): 0 ** y stays 0 for positive y, so its slope in y is 0.
     if type(x) is float:
         log_x = math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
-        return mul(y_dot, mul(log_x, out))
+        return mul_tangent(y_dot, mul(log_x, out))
     safe = select(eq(x, 0.0), full_like(x, 1), x)
-    return mul(y_dot, mul(log(safe), out))
+    return mul_tangent(y_dot, mul(log(safe), out))
 
 
 def _sqrt_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
-    return mul(t, div(0.5, out))
+    return mul_tangent(t, div(0.5, out))
 
 
 def _rsqrt_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
-    return mul(t, mul(-0.5, div(out, x)))
+    return mul_tangent(t, mul(-0.5, div(out, x)))
 
 
 def _cbrt_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
-    return mul(t, mul(1 / 3, integer_pow(out, -2)))
+    return mul_tangent(t, mul(1 / 3, integer_pow(out, -2)))
 
 
 def _square_part(t: Value, x: Value) -> Value:

@@ -20,6 +20,7 @@ from tans_lax.elementwise.special import (
     zeta,
     zeta_p,
 )
+from tans_lax.elementwise.tangents import mul_tangent
 from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_differentiable, not_linear
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -36,7 +37,7 @@ def _erfc_part(t: Value, x: Value, **params: Any) -> Value:
 
 
 def _erf_inv_part(t: Value, out: Value, x: Value) -> Value:
-    return mul(t, mul(1 / _SLOPE_AT_0, exp(square(out))))
+    return mul_tangent(t, mul(1 / _SLOPE_AT_0, exp(square(out))))
 
 
 def _lgamma_part(t: Value, x: Value) -> Value:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tans_core import Primitive, typeof
 from tans_lax.elementwise.arithmetic import abs, add, div, max, min, mul, neg, sub
 from tans_lax.elementwise.powers import one_minus_square, rsqrt, square
+from tans_lax.elementwise.tangents import div_tangent, mul_tangent
 from tans_lax.elementwise.trigonometric import (
     acos_p,
     acosh_p,
@@ -49,11 +50,11 @@ def _tan_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
 
 
 def _asin_part(t: Value, x: Value) -> Value:
-    return mul(t, rsqrt(one_minus_square(x)))
+    return mul_tangent(t, rsqrt(one_minus_square(x)))
 
 
 def _acos_part(t: Value, x: Value) -> Value:
-    return mul(t, neg(rsqrt(one_minus_square(x))))
+    return mul_tangent(t, neg(rsqrt(one_minus_square(x))))
 
 
 def _atan_part(t: Value, x: Value) -> Value:
@@ -78,11 +79,11 @@ def _asinh_part(t: Value, x: Value) -> Value:
 
 
 def _acosh_part(t: Value, x: Value) -> Value:
-    return mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0))))
+    return mul_tangent(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0))))
 
 
 def _atanh_part(t: Value, x: Value) -> Value:
-    return div(t, one_minus_square(x))
+    return div_tangent(t, one_minus_square(x))
 
 
 def _tanh_part(t: Value, x: Value, **params: Any) -> Value:
