@@ -56,6 +56,9 @@ _PUBLIC: Final = {
     "reductions": "sum prod max amax min amin all any mean var std",
     "contractions": "dot matmul vdot tensordot inner outer",
     "selection": "where clip select",
+    "searching": """
+        argmax argmin nanargmax nanargmin nonzero flatnonzero argwhere count_nonzero searchsorted
+    """,
     "indexing": "take take_along_axis put put_along_axis",
     "methods": "astype",
     "scalar_types": """

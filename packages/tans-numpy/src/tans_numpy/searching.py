@@ -1,0 +1,264 @@
+"""Finding elements: argmax, nonzero, searchsorted and relatives."""
+
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import Tracer, dtypes, typeof
+from tans_core.dtype_queries import issubdtype
+from tans_core.errors import ConcretizationTypeError
+from tans_numpy.manipulation import ravel
+from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, promote_dtypes
+from tans_numpy.reductions import keep_dims
+from tans_numpy.ufuncs.comparison import as_bool
+from tans_xla import composite
+
+type Array = Any
+
+
+@composite(static_argnames=("axis", "keepdims", "kind", "nan"))
+def _arg_extremum(a: Array, *, axis: int | None, keepdims: bool, kind: str, nan: bool) -> Array:
+    aval = typeof(a)
+    if aval.dtype == np.bool_:
+        a = lax.convert_element_type(a, np.dtype(np.int8))
+    if nan and dtypes.is_inexact(typeof(a).dtype):
+        worst = -np.inf if kind == "argmax" else np.inf
+        a = lax.select(lax.ne(a, a), lax.full_like(a, worst), a)
+    operation = lax.argmax if kind == "argmax" else lax.argmin
+    flat = axis is None
+    if flat:
+        a = lax.reshape(a, (aval.size,))
+    out = operation(a, 0 if flat else axis, dtypes.default_int())
+    if not keepdims:
+        return out
+    axes = tuple(range(aval.ndim)) if flat else (axis,)
+    return keep_dims(out, aval.shape, axes)
+
+
+def _arg(a: ArrayLike, axis: Any, out: Any, keepdims: Any, kind: str, nan: bool = False) -> Array:
+    name = f"nan{kind}" if nan else kind
+    check_arraylike(name, a)
+    if out is not None:
+        raise NotImplementedError(f"{name}: given out=, expected None: arrays can't be written to.")
+    aval = typeof(a)
+    at = None if axis is None else canonicalize_axis(axis, aval.ndim, name)
+    if (aval.size if at is None else aval.shape[at]) == 0:
+        raise ValueError(
+            f"{name}: given an array with shape {aval.shape}, expected at least one element along "
+            f"axis {axis}."
+        )
+    if issubdtype(aval.dtype, np.complexfloating):
+        raise TypeError(f"{name}: given complex numbers, expected real ones. Use abs(x) first.")
+    return _arg_extremum(a, axis=at, keepdims=bool(keepdims), kind=kind, nan=nan)
+
+
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Return the index of the first largest element; that of the first nan if there is one.
+
+    Args:
+      a: any shape; not empty along `axis`.
+      axis: dimension to search; all, flattened, if None.
+      out: not supported.
+      keepdims: keep the dimension with size 1.
+
+    Raises:
+      ValueError: no element.
+    """
+    return _arg(a, axis, out, keepdims, "argmax")
+
+
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Return the index of the first smallest element; see `argmax`."""
+    return _arg(a, axis, out, keepdims, "argmin")
+
+
+def nanargmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Return the index of the first largest element that is not nan; see `argmax`."""
+    return _arg(a, axis, out, keepdims, "argmax", nan=True)
+
+
+def nanargmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Return the index of the first smallest element that is not nan; see `argmax`."""
+    return _arg(a, axis, out, keepdims, "argmin", nan=True)
+
+
+def _static_size(a: Any, size: int | None, name: str) -> None:
+    if size is None and isinstance(a, Tracer) and a.concrete() is None:
+        raise ConcretizationTypeError(
+            a,
+            f"The size of the result of {name} depends on the data; pass size= to make it static.",
+        )
+
+
+@composite(static_argnames=("size",))
+def _nonzero(a: Array, fill: Any, *, size: int) -> tuple[Array, ...]:
+    mask = as_bool(a)
+    shape = typeof(mask).shape
+    index = dtypes.default_int()
+    flat = lax.reshape(mask, (typeof(mask).size,))
+    counts = lax.cumsum(lax.convert_element_type(flat, index), 0)
+    total = typeof(flat).size
+    # The k-th true element is the number of positions that have seen at most k of them.
+    if size == 0 or total == 0:
+        positions = lax.full((size,), 0, index)
+        found = lax.full((), 0, index)
+    else:
+        hits = lax.scatter_add(
+            lax.full((size,), 0, index),
+            lax.reshape(counts, (total, 1)),
+            lax.full((total,), 1, index),
+            lax.ScatterDimensionNumbers(
+                update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+            ),
+            mode=lax.GatherScatterMode.FILL_OR_DROP,
+        )
+        positions = lax.cumsum(hits, 0)
+        found = lax.index_in_dim(counts, total - 1, 0, keepdims=False)
+    beyond = lax.ge(lax.iota(index, size), found)
+    out = []
+    stride = total
+    for k, n in enumerate(shape):
+        stride = stride // n if n else 0
+        along = lax.div(positions, index.type(max(stride, 1)))
+        along = lax.rem(along, index.type(max(n, 1)))
+        value = fill[k] if isinstance(fill, tuple) else fill
+        filled = lax.full((size,), 0, index) if value is None else (
+            lax.broadcast(lax.convert_element_type(value, index), (size,))
+        )  # fmt: skip
+        out.append(lax.select(beyond, filled, along))
+    return tuple(out)
+
+
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
+    """Return the indices of the elements that differ from zero, one array per dimension.
+
+    Args:
+      a: any shape with at least one dimension.
+      size: static number of indices to return; needed while the function is traced. Further ones
+        are dropped, missing ones are filled.
+      fill_value: index to fill with, or one per dimension; 0 if None.
+
+    Raises:
+      ConcretizationTypeError: a traced array without `size`.
+      ValueError: a scalar.
+    """
+    check_arraylike("nonzero", a)
+    if typeof(a).ndim == 0:
+        raise ValueError(
+            "nonzero: given a scalar, expected at least one dimension. Use atleast_1d first."
+        )
+    _static_size(a, size, "nonzero")
+    if size is None:
+        size = int(np.count_nonzero(np.asarray(a)))
+    if isinstance(fill_value, tuple | list):
+        fill_value = tuple(fill_value)
+        if len(fill_value) != typeof(a).ndim:
+            raise ValueError(
+                f"nonzero: given {len(fill_value)} fill values for {typeof(a).ndim} dimensions, "
+                "expected one per dimension, or a single one."
+            )
+    return tuple(_nonzero(a, fill_value, size=size))
+
+
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """Return the indices of the elements of the flattened array that differ from zero."""
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """Return the indices of the elements that differ from zero, one row each."""
+    from tans_numpy.manipulation import atleast_1d, stack
+
+    found = nonzero(atleast_1d(a), size=size, fill_value=fill_value)
+    out = stack(found, axis=1)
+    return out if typeof(a).ndim else out[:, :0]
+
+
+@composite(static_argnames=("axis", "keepdims"))
+def _count_nonzero(a: Array, *, axis: tuple[int, ...], keepdims: bool) -> Array:
+    counts = lax.convert_element_type(as_bool(a), dtypes.default_int())
+    out = lax.reduce_sum(counts, axis)
+    return keep_dims(out, typeof(a).shape, axis) if keepdims else out
+
+
+def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: bool = False) -> Array:
+    """Count the elements that differ from zero, along some dimensions or all."""
+    from tans_numpy.operands import canonicalize_axes
+
+    check_arraylike("count_nonzero", a)
+    axes = canonicalize_axes(axis, typeof(a).ndim, "count_nonzero")
+    return _count_nonzero(a, axis=axes, keepdims=bool(keepdims))
+
+
+@composite(static_argnames=("side",))
+def _searchsorted(a: Array, v: Array, *, side: str) -> Array:
+    a, v = promote_dtypes("searchsorted", a, v)
+    index = dtypes.default_int()
+    n, dims = typeof(a).shape[0], typeof(v).shape
+    low, high = lax.full(dims, 0, index), lax.full(dims, n, index)
+    from tans_numpy.indexing import take
+
+    # nan sorts behind all numbers.
+    def goes_right(x: Array, y: Array) -> Array:
+        before = lax.lt(x, y) if side == "left" else lax.le(x, y)
+        if not dtypes.is_inexact(typeof(x).dtype):
+            return before
+        nan_x, nan_y = lax.ne(x, x), lax.ne(y, y)
+        behind = lax.bitwise_and(nan_y, lax.bitwise_not(nan_x) if side == "left" else (
+            lax.full_like(nan_x, True)
+        ))  # fmt: skip
+        return lax.bitwise_or(before, behind)
+
+    for _ in range(max(n, 1).bit_length()):
+        middle = lax.div(lax.add(low, high), index.type(2))
+        right = goes_right(take(a, middle, 0, mode="clip"), v) if n else lax.lt(low, high)
+        right = lax.bitwise_and(right, lax.lt(low, high))
+        low, high = (
+            lax.select(right, lax.add(middle, index.type(1)), low),
+            lax.select(right, high, middle),
+        )
+    return low
+
+
+def searchsorted(
+    a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *,
+    method: str = "scan",
+) -> Array:  # fmt: skip
+    """Return where values would go in a sorted vector, by binary search.
+
+    Args:
+      a: sorted vector [n].
+      v: values, any shape.
+      side: "left" goes before equal elements, "right" behind them.
+      sorter: indices that sort `a`.
+      method: accepted for compatibility; the search is always binary.
+
+    Raises:
+      ValueError: unknown side, or `a` is not a vector.
+    """
+    check_arraylike("searchsorted", a, v)
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: given side={side!r}, expected 'left' or 'right'.")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
+        raise ValueError(
+            f"searchsorted: given method={method!r}, expected 'scan', 'scan_unrolled', 'sort' or "
+            "'compare_all'."
+        )
+    if typeof(a).ndim != 1:
+        raise ValueError(
+            f"searchsorted: given an array with {typeof(a).ndim} dimensions, expected a vector."
+        )
+    if sorter is not None:
+        from tans_numpy.indexing import take
+
+        a = take(a, sorter)
+    return _searchsorted(a, v, side=side)
