@@ -94,7 +94,7 @@ def _make_asked(names: list[str]) -> tuple[dict[str, Client], dict[str, str]]:
             except (JaxRuntimeError, RuntimeError, OSError) as error:
                 raise RuntimeError(
                     f"platform {name!r} was asked for with jax_platforms, but its backend did not "
-                    f"start: {error}. Check the device, or leave the name out of jax_platforms."
+                    f"start: {str(error).rstrip(".")}. Check the device, or leave the name out of jax_platforms."
                 ) from error
         else:
             raise RuntimeError(
