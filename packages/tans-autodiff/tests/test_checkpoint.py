@@ -69,8 +69,13 @@ def test_under_vmap_and_scan():
     x = np.linspace(0, 1, 3, dtype=f32)
     np.testing.assert_allclose(vmap(grad(checkpoint(twice)))(x), vmap(grad(twice))(x), rtol=1e-6)
     body = checkpoint(lambda c, x: (lax.sin(lax.mul(c, x)), None), prevent_cse=False)
-    loop = lambda c: lax.scan(body, c, x)[0]
-    plain = lambda c: lax.scan(lambda c, x: (lax.sin(lax.mul(c, x)), None), c, x)[0]
+
+    def loop(c):
+        return lax.scan(body, c, x)[0]
+
+    def plain(c):
+        return lax.scan(lambda c, x: (lax.sin(lax.mul(c, x)), None), c, x)[0]
+
     assert float(grad(loop)(1.0)) == pytest.approx(float(grad(plain)(1.0)))
 
 
@@ -119,12 +124,12 @@ def test_dots_are_saved(matrix, batch):
     ],
 )
 def test_gradients_are_equal_under_every_policy(policy, matrix, batch):
-    def loss(f, w):
-        return lax.reduce_sum(lax.square(f(w, batch)), (0, 1))
+    def loss(f):
+        return lambda w: lax.reduce_sum(lax.square(f(w, batch)), (0, 1))
 
-    expected = grad(lambda w: loss(net, w))(matrix)
+    expected = grad(loss(net))(matrix)
     for f in (checkpoint(net, policy=policy), checkpoint(jit(net), policy=policy)):
-        np.testing.assert_allclose(grad(lambda w: loss(f, w))(matrix), expected, rtol=1e-5)
+        np.testing.assert_allclose(grad(loss(f))(matrix), expected, rtol=1e-5)
 
 
 def test_policies_see_inside_nested_jit(matrix, batch):
@@ -187,5 +192,5 @@ def test_prevent_cse_must_be_bools(value):
 
 
 def test_unused_arguments_are_not_kept():
-    y, f_vjp = vjp(checkpoint(lambda x, y: lax.sin(x)), device_put(f32(1)), device_put(f32(2)))
+    _y, f_vjp = vjp(checkpoint(lambda x, y: lax.sin(x)), device_put(f32(1)), device_put(f32(2)))
     assert f_vjp.args_res[1] == NotNeeded()

@@ -30,7 +30,7 @@ def test_a_result_that_is_no_pair_is_refused():
 
 def test_closure_convert_lifts_differentiated_tracers_only():
     constant = np.ones((), f32)
-    converted, consts = closure_convert(lambda x: lax.mul(x, constant), 1.0)
+    _converted, consts = closure_convert(lambda x: lax.mul(x, constant), 1.0)
     assert consts == []
 
     @jit

@@ -44,9 +44,15 @@ def test_inside_and_outside_jit():
 
 def test_inside_scan_and_cond():
     f = scaled(2.0)
-    loop = lambda x: lax.scan(lambda c, _: (f(c, 1.0), None), x, None, length=3)[0]
+
+    def loop(x):
+        return lax.scan(lambda c, _: (f(c, 1.0), None), x, None, length=3)[0]
+
     assert float(grad(loop)(1.0)) == 8.0
-    branch = lambda x: lax.cond(lax.gt(x, 0.0), lambda x: f(x, 1.0), lax.neg, x)
+
+    def branch(x):
+        return lax.cond(lax.gt(x, 0.0), lambda x: f(x, 1.0), lax.neg, x)
+
     assert [float(grad(branch)(x)) for x in (1.0, -1.0)] == [2.0, -1.0]
 
 
@@ -57,7 +63,10 @@ def test_under_vmap_cotangents_of_shared_arguments_are_summed():
     )
     y = np.arange(3, dtype=f32)
     mapped = vmap(f, in_axes=(None, 0))
-    total = lambda x, y: lax.reduce_sum(mapped(x, y), (0,))
+
+    def total(x, y):
+        return lax.reduce_sum(mapped(x, y), (0,))
+
     for g in (grad(total, (0, 1)), jit(grad(total, (0, 1))), grad(jit(total), (0, 1))):
         dx, dy = g(2.0, y)
         assert float(dx) == 3.0

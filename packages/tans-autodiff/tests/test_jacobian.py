@@ -53,7 +53,9 @@ def test_jacrev_of_cumprod_is_exact_with_zeros():
 
 
 def test_integer_input_gives_zeros_of_its_dtype():
-    f = lambda n: lax.convert_element_type(n, "float32")
+    def f(n):
+        return lax.convert_element_type(n, "float32")
+
     result = jacrev(f, allow_int=True)(np.arange(3, dtype=np.int32))
     assert (result.shape, result.dtype) == ((3, 3), np.int32)
 
@@ -67,7 +69,9 @@ def test_hessian_of_a_quadratic():
 
 
 def test_hessian_of_a_cubic_and_of_a_dict():
-    cubic = lambda x: lax.reduce_sum(lax.mul(x, lax.square(x)), (0,))
+    def cubic(x):
+        return lax.reduce_sum(lax.mul(x, lax.square(x)), (0,))
+
     np.testing.assert_array_equal(hessian(cubic)(np.array([0, 1], f32)), [[0, 0], [0, 6]])
     result = hessian(lambda d: lax.mul(d["a"], d["b"]))({"a": 2.0, "b": 3.0})
     assert float(result["a"]["b"]) == 1.0
@@ -75,7 +79,9 @@ def test_hessian_of_a_cubic_and_of_a_dict():
 
 
 def test_hessian_through_a_checkpoint():
-    f = lambda x: lax.sin(lax.sin(x))
+    def f(x):
+        return lax.sin(lax.sin(x))
+
     np.testing.assert_allclose(hessian(checkpoint(f))(1.0), hessian(f)(1.0), rtol=1e-6)
 
 

@@ -50,7 +50,9 @@ def test_zero_tangent_is_instantiated():
 
 
 def test_jvp_of_jvp_is_the_second_derivative():
-    first = lambda x: jvp(lax.sin, (x,), (1.0,))[1]
+    def first(x):
+        return jvp(lax.sin, (x,), (1.0,))[1]
+
     assert float(jvp(first, (1.0,), (1.0,))[1]) == pytest.approx(-np.sin(1.0), rel=1e-6)
 
 
@@ -68,7 +70,10 @@ def test_operations_without_tangents_are_recorded_once(primitives):
 
 def test_under_jit_values_equal_eager_ones():
     x = device_put(np.linspace(0, 1, 5, dtype=f32))
-    f = lambda x: jvp(lambda v: lax.tanh(lax.mul(v, v)), (x,), (x,))
+
+    def f(x):
+        return jvp(lambda v: lax.tanh(lax.mul(v, v)), (x,), (x,))
+
     for eager, jitted in zip(f(x), jit(f)(x), strict=True):
         np.testing.assert_allclose(eager, jitted, rtol=1e-6)
 

@@ -13,7 +13,7 @@ f32 = np.float32
 
 
 def test_linearized_function_is_a_pytree_of_residuals():
-    y, f_jvp = linearize(lax.sin, device_put(f32(0.5)))
+    _y, f_jvp = linearize(lax.sin, device_put(f32(0.5)))
     assert float(f_jvp(3.0 * f32(1))) == pytest.approx(3 * np.cos(0.5), rel=1e-6)
     (residual,) = tree.leaves(f_jvp)
     assert float(residual) == pytest.approx(np.cos(0.5), rel=1e-6)
@@ -21,7 +21,9 @@ def test_linearized_function_is_a_pytree_of_residuals():
 
 
 def test_out_nzs_says_which_outputs_have_tangents():
-    f = lambda x, y: (x, y, {"a": lax.mul(x, y)})
+    def f(x, y):
+        return (x, y, {"a": lax.mul(x, y)})
+
     *_, f_jvp = linearize(f, 2.0, 3.0, in_nzs=(True, False))
     assert f_jvp.out_nzs == (True, False, {"a": True})
     outs = f_jvp(1.0, 0.0)
@@ -29,7 +31,7 @@ def test_out_nzs_says_which_outputs_have_tangents():
 
 
 def test_aux():
-    y, f_jvp, aux = linearize(lambda x: (lax.sin(x), "aux"), 0.0, has_aux=True)
+    _y, f_jvp, aux = linearize(lambda x: (lax.sin(x), "aux"), 0.0, has_aux=True)
     assert (float(f_jvp(1.0)), aux) == (1.0, "aux")
 
 
@@ -57,7 +59,7 @@ def test_wrong_tangents(tangents, error, facts):
 
 def test_primal_is_computed_once_and_linear_program_has_only_linear_work(primitives):
     def f(x):
-        y, f_jvp = linearize(lambda v: lax.tanh(lax.sin(v)), x)
+        y, _f_jvp = linearize(lambda v: lax.tanh(lax.sin(v)), x)
         return y
 
     assert primitives(make_jaxpr(f)(1.0))["tanh"] == 1
@@ -167,5 +169,8 @@ def test_rule_that_calls_a_jitted_function_of_primal_and_tangent(primitives):
 def test_linearize_equals_jvp(shape):
     rng = np.random.default_rng(0)
     x, t = rng.standard_normal((2, *shape)).astype(f32)
-    f = lambda v: lax.tanh(lax.mul(v, lax.sin(v)))
+
+    def f(v):
+        return lax.tanh(lax.mul(v, lax.sin(v)))
+
     np.testing.assert_allclose(linearize(f, x)[1](t), jvp(f, (x,), (t,))[1], rtol=1e-5, atol=1e-6)

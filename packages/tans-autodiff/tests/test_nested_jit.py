@@ -40,8 +40,12 @@ def test_lowered_program_holds_each_body_once():
 
 
 def test_values():
-    f = lambda w, x: three(w, x)
-    plain = lambda w, x: lax.tanh(lax.mul(w, lax.tanh(lax.mul(w, lax.tanh(lax.mul(w, x))))))
+    def f(w, x):
+        return three(w, x)
+
+    def plain(w, x):
+        return lax.tanh(lax.mul(w, lax.tanh(lax.mul(w, lax.tanh(lax.mul(w, x))))))
+
     for g in (grad(f), jit(grad(f)), grad(jit(f))):
         np.testing.assert_allclose(g(0.5, 2.0), grad(plain)(0.5, 2.0), rtol=1e-6)
     np.testing.assert_allclose(
@@ -79,7 +83,9 @@ def test_under_vmap():
 
 
 def test_captured_tracers_are_differentiated():
-    f = lambda w: jit(lambda x: lax.mul(w, x))(3.0)
+    def f(w):
+        return jit(lambda x: lax.mul(w, x))(3.0)
+
     assert float(grad(f)(2.0)) == 3.0
     assert float(jit(grad(f))(2.0)) == 3.0
 

@@ -39,7 +39,7 @@ def broken_rule():
         lambda: jacfwd(fail)(1.0),
         lambda: checkpoint(fail)(1.0),
         lambda: jit(grad(fail))(1.0),
-        lambda: grad(lambda x: jit(fail)(x))(1.0),
+        lambda: grad(jit(fail))(1.0),
         lambda: grad(broken_rule())(1.0),
         lambda: jit(grad(jit(broken_rule())))(1.0),
     ],
@@ -81,7 +81,9 @@ def test_sixteen_threads():
     results: dict[int, float] = {}
 
     def work(i):
-        f = lambda x: lax.mul(shared(x), lax.exp(lax.mul(x, float(i))))
+        def f(x):
+            return lax.mul(shared(x), lax.exp(lax.mul(x, float(i))))
+
         results[i] = float(grad(f)(0.5)), float(jit(grad(f))(0.5))
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]

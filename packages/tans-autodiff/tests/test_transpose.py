@@ -31,7 +31,9 @@ def test_added_constants_are_ignored():
 
 
 def test_scan_that_doubles():
-    f = lambda x: lax.scan(lambda c, _: (lax.mul(c, 2.0), None), x, None, length=3)[0]
+    def f(x):
+        return lax.scan(lambda c, _: (lax.mul(c, 2.0), None), x, None, length=3)[0]
+
     assert float(linear_transpose(f, 1.0)(1.0)[0]) == 8.0
 
 

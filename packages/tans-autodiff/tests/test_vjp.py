@@ -23,7 +23,7 @@ def same(x, y):
 
 
 def test_residuals_that_are_arguments_are_kept_as_arguments(matrix, batch):
-    y, f_vjp = vjp(layer, matrix, batch)
+    _y, f_vjp = vjp(layer, matrix, batch)
     assert f_vjp.args_res[0] is matrix
     assert f_vjp.args_res[1] is batch
     assert [r.shape for r in f_vjp.opaque_residuals] == [(2, 3)]
@@ -86,13 +86,15 @@ def test_cotangents_have_the_structure_and_dtype_of_the_arguments():
 
 
 def test_aux_and_repeated_calls():
-    y, f_vjp, aux = vjp(lambda x: (lax.square(x), x), 3.0, has_aux=True)
+    _y, f_vjp, aux = vjp(lambda x: (lax.square(x), x), 3.0, has_aux=True)
     assert [float(f_vjp(c)[0]) for c in (1.0, 2.0)] == [6.0, 12.0]
     assert float(aux) == 3.0
 
 
 def test_in_nzs_switches_inputs_off():
-    f = lambda x, y: (x, y, lax.mul(x, y))
+    def f(x, y):
+        return (x, y, lax.mul(x, y))
+
     _, f_vjp = vjp(f, 2.0, 3.0, in_nzs=(True, False))
     assert f_vjp.out_nzs == (True, False, True)
     assert list(map(float, f_vjp((1.0, 1.0, 1.0)))) == [4.0, 0.0]
@@ -197,7 +199,7 @@ def test_residuals_of_a_scan(matrix):
 )
 def test_wrong_cotangents(ct, facts):
     _, f_vjp = vjp(lax.sin, 1.0)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="VJP function") as caught:
         f_vjp(ct)
     for fact in facts:
         assert fact in str(caught.value)
@@ -229,7 +231,10 @@ def test_flags_that_do_not_fit(flags, fact):
 
 def test_flags_are_a_loose_prefix(matrix):
     d = {"hi": matrix, "bye": lax.add(matrix, 1.0)}
-    f = lambda d: lax.mul(d["hi"], d["bye"])
+
+    def f(d):
+        return lax.mul(d["hi"], d["bye"])
+
     for flags in (((True, False),), ({"hi": False, "bye": True},)):
         _, f_vjp = vjp(f, d, saveable_args=flags)
         assert f_vjp.args_res[0]["hi"] == NotSaveable()
