@@ -92,9 +92,10 @@ def _make_asked(names: list[str]) -> tuple[dict[str, Client], dict[str, str]]:
             try:
                 made[platform] = _make_plugin_client(found[platform])
             except (JaxRuntimeError, RuntimeError, OSError) as error:
+                reason = str(error).rstrip(".")
                 raise RuntimeError(
                     f"platform {name!r} was asked for with jax_platforms, but its backend did not "
-                    f"start: {str(error).rstrip(".")}. Check the device, or leave the name out of jax_platforms."
+                    f"start: {reason}. Check the device, or leave the name out of jax_platforms."
                 ) from error
         else:
             raise RuntimeError(
