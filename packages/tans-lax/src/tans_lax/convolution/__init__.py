@@ -88,9 +88,9 @@ def conv_general_dilated(
 
     Example:
       >>> import numpy as np
-      >>> x, w = np.ones((1, 1, 4, 4), np.float32), np.ones((1, 1, 2, 2), np.float32)
-      >>> conv_general_dilated(x, w, (1, 1), "VALID")[0, 0].tolist()
-      [[4.0, 4.0, 4.0], [4.0, 4.0, 4.0], [4.0, 4.0, 4.0]]
+      >>> x, w = np.ones((1, 1, 3, 3), np.float32), np.ones((1, 1, 2, 2), np.float32)
+      >>> conv_general_dilated(x, w, (1, 1), "VALID").tolist()
+      [[[[4.0, 4.0], [4.0, 4.0]]]]
     """
     lhs_shape, rhs_shape = typeof(lhs).shape, typeof(rhs).shape
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
@@ -318,8 +318,8 @@ def conv_general_dilated_patches(
     Example:
       >>> import numpy as np
       >>> x = np.arange(4.0, dtype=np.float32).reshape(1, 1, 4)
-      >>> conv_general_dilated_patches(x, (2,), (1,), "VALID")[0].tolist()
-      [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+      >>> conv_general_dilated_patches(x, (2,), (1,), "VALID").tolist()
+      [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
     """
     aval = typeof(lhs)
     filter_shape = _sizes(filter_shape)

@@ -92,7 +92,7 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
 
     Example:
       >>> import numpy as np
-      >>> float(cumlogsumexp(np.array([1000.0, -np.inf]))[1])
-      1000.0
+      >>> cumlogsumexp(np.array([1000.0, -np.inf])).tolist()
+      [1000.0, 1000.0]
     """
     return _bind(cumlogsumexp_p, operand, axis, reverse)

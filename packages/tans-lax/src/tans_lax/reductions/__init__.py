@@ -218,9 +218,12 @@ def reduce(
       ValueError: shapes differ, an initial value is not a scalar, or an axis is out of range.
 
     Example:
-      >>> import numpy as np
-      >>> int(reduce(np.array([3, 1, 2]), 0, lambda x, y: x + 2 * y, (0,))) >= 3
-      True
+      >>> import numpy as np, tans_lax as lax
+      >>> x = np.array([[3.0, 4.0], [0.0, 1.0]], np.float32)
+      >>> def norm(a, b):
+      ...     return lax.sqrt(lax.add(lax.mul(a, a), lax.mul(b, b)))
+      >>> reduce(x, 0.0, norm, (1,)).tolist()
+      [5.0, 1.0]
     """
     dimensions = axis_tuple("reduce", dimensions)
     flat, structure = tree.flatten(operands)
