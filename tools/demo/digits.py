@@ -176,7 +176,8 @@ def draw_errors(params: Params, data: Data, path: Path) -> int:
     norms = np.asarray(gradient_norms(params, data.test_x, data.test_y))
     wrong = np.flatnonzero(read != truth)
     shown = wrong[np.argsort(-norms[wrong])][:10]
-    figure, axes = plt.subplots(2, 5, figsize=(8, 4))
+    rows = max(1, -(-len(shown) // 5))
+    figure, axes = plt.subplots(rows, 5, figsize=(8, 0.6 + 1.9 * rows), squeeze=False)
     for axis in axes.flat:
         axis.axis("off")
     for axis, i in zip(axes.flat, shown, strict=False):

@@ -59,6 +59,13 @@ _PUBLIC: Final = {
     "searching": """
         argmax argmin nanargmax nanargmin nonzero flatnonzero argwhere count_nonzero searchsorted
     """,
+    "ufuncs.predicates": """
+        isfinite isnan isinf isposinf isneginf signbit copysign isclose allclose iscomplexobj
+        isrealobj iscomplex isreal isscalar
+    """,
+    "rounding": "floor ceil trunc fix rint round around",
+    "dtype_functions": "can_cast finfo iinfo isdtype issubdtype promote_types result_type",
+    "diagonals": "diag diagflat diagonal trace tri tril triu",
     "indexing": "take take_along_axis put put_along_axis",
     "methods": "astype",
     "scalar_types": """

@@ -12,6 +12,7 @@ from typing import Any, Final
 from tans_core import ArrayImpl, eval_trace
 from tans_core.state import state
 from tans_lax.slicing import Slice
+from tans_numpy.indexing import recorded
 from tans_numpy.indexing.entries import Entry, Parsed, Span, parse, span_of
 from tans_numpy.indexing.get import DEFAULT, Options, get, get_parsed
 from tans_xla import jit
@@ -47,7 +48,7 @@ def getitem(x: Value, index: Any) -> Value:
       [5, 4, 3]
     """
     if state.trace is not eval_trace or type(x) is not ArrayImpl:
-        return get(x, index)
+        return _getitem_traced(x, index)
     kind = type(index)
     if kind is int:
         return _element(x, index)
@@ -56,6 +57,18 @@ def getitem(x: Value, index: Any) -> Value:
     if kind is ArrayImpl and index.dtype.kind != "b":
         return _at_array(x, index)
     return get_eager(x, parse(index, x.shape), DEFAULT)
+
+
+def _getitem_traced(x: Value, index: Any) -> Value:
+    key = recorded.key_of(index) if recorded.is_recording(x) else None
+    if key is None:
+        return get(x, index)
+    pattern, arrays = key
+
+    def index_array(x: Value, *arrays: Value) -> Value:
+        return get(x, recorded.index_of(pattern, arrays))
+
+    return recorded.call(("get", *pattern), index_array, [x, *arrays])
 
 
 def is_eager(x: Value) -> bool:

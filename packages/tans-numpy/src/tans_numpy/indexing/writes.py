@@ -12,6 +12,7 @@ from tans_core import Array, dtypes, typeof
 from tans_core.promotion import join as join_dtypes
 from tans_core.promotion import weak_dtype_of
 from tans_lax.conversion import as_type
+from tans_numpy.indexing import recorded
 from tans_numpy.indexing.eager import is_eager, join, split
 from tans_numpy.indexing.entries import Parsed, parse
 from tans_numpy.indexing.get import Options
@@ -30,6 +31,10 @@ def write(x: Value, index: Any, method: str, values: Value, options: Options) ->
     kind = type(index)
     if eager and kind is int:
         return _element_entry(method, options, dtype)(x, values, index)
+    if not eager and recorded.is_recording(x):
+        key = recorded.key_of(index)
+        if key is not None:
+            return _write_recorded(x, values, key, method, options, dtype)
     if kind is not int and _is_mask_of(index, x) and not np.shape(values):
         fun = _masked_entry(method, dtype) if eager else _write_masked(method, dtype)
         return fun(x, values, index)
@@ -56,6 +61,25 @@ def _write_masked(method: str, dtype: Any) -> Callable[[Value, Value, Value], Va
         return as_type(out, _result_dtype(aval.dtype, dtype, method), aval.weak_type)
 
     return update_masked_array
+
+
+def _write_recorded(
+    x: Value,
+    values: Value,
+    key: tuple[list[Any], list[Value]],
+    method: str,
+    options: Options,
+    dtype: Any,
+) -> Value:
+    pattern, arrays = key
+    if type(values) in (bool, int, float, complex):
+        values = _cast(values, dtype)
+
+    def update_array(x: Value, values: Value, *arrays: Value) -> Value:
+        parsed = parse(recorded.index_of(pattern, arrays), x.shape)
+        return _write_at(x, values, parsed, method, options, dtype)
+
+    return recorded.call((method, options, dtype, *pattern), update_array, [x, values, *arrays])
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,64 @@
+"""Questions about dtypes, with arrays among the arguments."""
+
+from typing import Any
+
+import numpy as np
+
+from tans_core import dtypes, typeof
+from tans_core.dtype_queries import finfo as finfo
+from tans_core.dtype_queries import iinfo as iinfo
+from tans_core.dtype_queries import issubdtype as issubdtype
+from tans_core.promotion import promote_types as promote_types
+from tans_core.promotion import result_type as result_type
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether a conversion is allowed under NumPy's casting rule.
+
+    Args:
+      from_: dtype or array.
+      to: dtype.
+      casting: "no", "equiv", "safe", "same_kind" or "unsafe".
+    """
+    source = from_.dtype if hasattr(from_, "dtype") else np.dtype(from_)
+    return bool(np.can_cast(source, np.dtype(to), casting=casting))
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind of the array API standard, or equal to a dtype.
+
+    Args:
+      dtype: a dtype.
+      kind: a dtype; "bool", "signed integer", "unsigned integer", "integral", "real floating",
+        "complex floating" or "numeric"; or a tuple of these.
+
+    Raises:
+      ValueError: unknown kind.
+    """
+    classes = {
+        "bool": (np.bool_,),
+        "signed integer": (np.signedinteger,),
+        "unsigned integer": (np.unsignedinteger,),
+        "integral": (np.integer,),
+        "real floating": (np.floating,),
+        "complex floating": (np.complexfloating,),
+        "numeric": (np.number,),
+    }
+    found = np.dtype(dtype)
+    for option in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(option, str) and option in classes:
+            if any(issubdtype(found, c) for c in classes[option]):
+                return True
+        elif isinstance(option, str) and option not in np.sctypeDict:
+            raise ValueError(
+                f"isdtype: given the kind {option!r}, expected a dtype or one of "
+                f"{', '.join(map(repr, classes))}."
+            )
+        elif found == np.dtype(option):
+            return True
+    return False
+
+
+def dtype_of(x: Any) -> Any:
+    """Return the dtype of a value, canonical for the x64 setting."""
+    return dtypes.canonicalize(typeof(x).dtype)

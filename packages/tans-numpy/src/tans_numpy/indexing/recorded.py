@@ -1,0 +1,129 @@
+"""Indexing inside a recorded program: each kind of index is worked out once.
+
+What an index does depends on its pattern and on types, not on values. So the equations of one kind
+are recorded in a program of their own at its first use, and later uses append them to the program
+being recorded, without parsing the index, choosing operations or inferring types again.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from tans_core import (
+    ArrayImpl,
+    JaxprTrace,
+    JaxprTracer,
+    Literal,
+    TypedOp,
+    trace_to_jaxpr,
+)
+from tans_core.cache import register_cache
+from tans_core.config import abstract_mesh, enable_x64
+from tans_core.state import state
+
+type Value = Any  # an array, a NumPy scalar or a tracer
+type Key = tuple[Any, ...]
+
+_LIMIT: Final = 1 << 13
+_BOUNDS: Final = frozenset((int, type(None)))
+
+
+class Program(NamedTuple):
+    """A recorded program.
+
+    Attributes:
+      steps: operation and operands, each a literal or a position in the environment: arguments
+        first, then the results of the steps.
+      result: position of the result.
+    """
+
+    steps: tuple[tuple[TypedOp, tuple[Any, ...]], ...]
+    result: int
+
+
+_PROGRAMS: Final[dict[Key, Program | None]] = {}
+register_cache("recorded indexing", _PROGRAMS.clear)
+
+
+def key_of(index: Any) -> tuple[list[Any], list[Value]] | None:
+    """Split an index into a hashable pattern and its arrays; None for rare kinds of index."""
+    pattern: list[Any] = []
+    arrays: list[Value] = []
+    for item in index if type(index) is tuple else (index,):
+        kind = type(item)
+        if kind is int or item is None or item is Ellipsis:
+            pattern.append(item)
+        elif kind is slice:
+            if not (
+                type(item.start) in _BOUNDS
+                and type(item.stop) in _BOUNDS
+                and type(item.step) in _BOUNDS
+            ):
+                return None
+            pattern.append(item)
+        elif kind is JaxprTracer or kind is ArrayImpl:
+            aval = item.aval
+            if aval.dtype.kind not in "iu":
+                return None
+            pattern.append(aval)
+            arrays.append(item)
+        else:
+            return None
+    return pattern, arrays
+
+
+def index_of(pattern: Sequence[Any], arrays: Sequence[Value]) -> tuple[Any, ...]:
+    """Put arrays back into the pattern of an index."""
+    rest = iter(arrays)
+    static = (int, slice, type(None), type(Ellipsis))
+    return tuple(item if type(item) in static else next(rest) for item in pattern)
+
+
+def is_recording(x: Value) -> bool:
+    """Whether `x` is an array in a program being recorded."""
+    return type(state.trace) is JaxprTrace and (type(x) is JaxprTracer or type(x) is ArrayImpl)
+
+
+def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:
+    """Compute ``fun(*args)`` under a recording trace, by the program recorded for `key`.
+
+    Args:
+      key: everything that `fun` depends on except the arguments' types.
+      fun: function of arrays, with one result and no effects.
+      args: arrays, NumPy scalars or tracers.
+    """
+    trace = state.trace
+    atoms = [trace.lift(x) for x in args]
+    avals = tuple([atom.aval for atom in atoms])
+    full = (key, avals, abstract_mesh.value, enable_x64.value)
+    program = _PROGRAMS.get(full, key)
+    if program is key:
+        if len(_PROGRAMS) >= _LIMIT:
+            _PROGRAMS.clear()
+        program = _PROGRAMS.setdefault(full, _record(fun, avals))
+    if program is None:
+        return fun(*args)
+    if program.result < len(args):
+        return args[program.result]
+    tracer = None
+    for op, operands in program.steps:
+        tracer = trace.append(op, [atoms[k] if type(k) is int else k for k in operands])
+        atoms.append(tracer.var)
+    return tracer
+
+
+def _record(fun: Callable[..., Value], avals: tuple[Any, ...]) -> Program | None:
+    """Record a program; None if it holds constants, which belong to one caller."""
+    closed = trace_to_jaxpr(lambda *args: [fun(*args)], avals)
+    jaxpr = closed.jaxpr
+    (out,) = jaxpr.outvars
+    if closed.consts or type(out) is Literal or any(len(e.outvars) != 1 for e in jaxpr.eqns):
+        return None
+    position = {var: k for k, var in enumerate(jaxpr.invars)}
+    steps = []
+    for eqn in jaxpr.eqns:
+        operands = tuple(a if type(a) is Literal else position[a] for a in eqn.invars)
+        steps.append((eqn.op, operands))
+        position[eqn.outvars[0]] = len(position)
+    if position[out] >= len(jaxpr.invars) and position[out] != len(position) - 1:
+        return None
+    return Program(tuple(steps), position[out])
