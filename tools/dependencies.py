@@ -56,6 +56,25 @@ def faults(package: Package, optional: frozenset[str]) -> list[str]:
     ]
 
 
+def test_faults(package: Package, packages: dict[str, Package]) -> list[str]:
+    """Return one line per distribution that a package's tests import and do not get.
+
+    Tests get the package, its closure, the test groups, and what those need.
+    """
+    group = package.groups.get("test", ())
+    given = {workspace.requirement_name(r) for r in group}
+    for needed in workspace.closure([package.name, *given], packages):
+        given |= {needed.name} | needed.needs
+    found = []
+    for file in sorted((package.path / "tests").rglob("*.py")):
+        for item in import_law.imports(ast.parse(file.read_text(encoding="utf-8"))):
+            root = item.module.split(".")[0]
+            if root and root not in sys.stdlib_module_names and distribution(root) not in given:
+                where = f"packages/{package.name}/tests/{file.name}:{item.line}"
+                found.append(f"{where}: imports {root}, which its test group does not bring")
+    return found
+
+
 def optional_distributions() -> frozenset[str]:
     """Return third-party packages that may be absent: those that import_law.toml lists."""
     return frozenset(
@@ -68,7 +87,9 @@ def optional_distributions() -> frozenset[str]:
 def main(root: Path = workspace.ROOT) -> int:
     """Print the differences of all packages; return 1 when there are any."""
     optional = optional_distributions()
-    found = [line for p in workspace.load(root).values() for line in faults(p, optional)]
+    packages = workspace.load(root)
+    found = [line for p in packages.values() for line in faults(p, optional)]
+    found += [line for p in packages.values() for line in test_faults(p, packages)]
     print("\n".join(found) or "declared dependencies: equal to those used")
     return 1 if found else 0
 

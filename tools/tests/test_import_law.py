@@ -85,6 +85,15 @@ def test_a_lazy_import_by_name_counts_as_use(tmp_path):
     assert dependencies.faults(lazy, frozenset()) == []
 
 
+def test_what_tests_import_must_come_with_the_test_group(tmp_path):
+    lax = package(tmp_path, "", ["numpy >= 2"])
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_m.py").write_text("import numpy, pytest, scipy, tans_lax\n")
+    lax.groups["test"] = ("pytest >= 8",)
+    (fault,) = dependencies.test_faults(lax, {"tans-lax": lax})
+    assert "test_m.py:1: imports scipy" in fault
+
+
 def test_every_package_is_in_the_layer_contract():
     import workspace
 
