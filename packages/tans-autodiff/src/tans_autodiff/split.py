@@ -15,7 +15,7 @@ from tans_autodiff.jvp import JVPRowContext, Value, as_mask, bind_in
 from tans_core import dtypes, rules
 from tans_core.context import Mask, Split, merge
 from tans_core.dce import dce_jaxpr
-from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.jaxpr import Atom, ClosedJaxpr, Var, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.staging import (
@@ -39,13 +39,15 @@ class SplitTrace(JaxprTrace):
     unknown operand.
     """
 
-    __slots__ = ("context", "holds_constants", "verbatim")
+    __slots__ = ("_remade", "_remakes", "context", "holds_constants", "verbatim")
 
     def __init__(self, parent: Trace) -> None:
         super().__init__()
         self.parent = parent
         self.verbatim = False
         self.holds_constants = False
+        self._remakes: dict[int, tuple[Any, ...]] = {}
+        self._remade: dict[int, Var] = {}
         self.context = SplitRowContext(self)
 
     @override
@@ -54,11 +56,11 @@ class SplitTrace(JaxprTrace):
             if type(x) is JaxprTracer and x._trace is self:
                 break
         else:
-            if self.verbatim and all(isinstance(x, _SCALARS) for x in args):
-                # A linearize row made zeros for a tangent: no residual, a constant of the program.
-                self.holds_constants = True
-                return self.record(primitive, args, params)
             parent: Any = self.parent
+            if self.verbatim and all(isinstance(x, _SCALARS) for x in args):
+                out = bind_in(parent, primitive, args, params)
+                self._remakes[id(out)] = out, primitive, args, params
+                return out
             if type(parent) is JaxprTrace and not primitive.custom_staging:
                 return parent.record(primitive, args, params)
             return bind_in(parent, primitive, args, params)
@@ -69,6 +71,18 @@ class SplitTrace(JaxprTrace):
         if primitive.custom_staging:
             return super().process(primitive, args, params)
         return self.record(primitive, args, params)
+
+    @override
+    def lift(self, x: Value) -> Atom:
+        """Return the atom for a value; zeros that a linearize row made are made again, not saved."""
+        remake = self._remakes.get(id(x)) if self._remakes else None
+        if remake is None or remake[1].multiple_results:
+            return super().lift(x)
+        var = self._remade.get(id(x))
+        if var is None:
+            self.holds_constants = True
+            var = self._remade[id(x)] = self.record(*remake[1:]).var
+        return var
 
     def owns(self, x: Value) -> bool:
         """Whether `x` is a value of the recorded program."""
