@@ -308,3 +308,12 @@ def test_small_floats_compute():
     x = np.array([1, 2, 3], ml_dtypes.float8_e4m3fn)
     assert lax.add(x, x).dtype == x.dtype
     np.testing.assert_array_equal(np.asarray(lax.mul(x, 2.0)).astype(np.float32), [2, 4, 6])
+
+
+def test_gamma_functions_keep_their_digits_near_their_zeros():
+    x = np.array([0.9999, 1.0, 1.001, 1.9999, 2.001, -2.45702], np.float32)
+    got, want = np.asarray(lax.lgamma(x), np.float64), scipy.special.gammaln(wide(x))
+    np.testing.assert_allclose(got, want, rtol=2e-7)
+    x = np.array([1.4616, 1.47], np.float32)
+    got, want = np.asarray(lax.digamma(x), np.float64), scipy.special.digamma(wide(x))
+    np.testing.assert_allclose(got, want, rtol=2e-7)

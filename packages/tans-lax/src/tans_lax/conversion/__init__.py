@@ -35,7 +35,7 @@ def convert_element_type(operand: Value, new_dtype: DTypeLike) -> Value:
     aval = typeof(operand)
     if aval.dtype == dtype and not aval.weak_type and isinstance(operand, Array):
         return operand
-    if not dtypes.is_extended(dtype) and aval.dtype.kind == "c" and dtype.kind not in "cb":
+    if dtypes.is_complex(aval.dtype) and not (dtypes.is_complex(dtype) or dtype == np.bool_):
         warnings.warn(
             "lax.convert_element_type: given complex numbers; expected real ones for dtype "
             f"{dtype}: imaginary parts are dropped. Use lax.real to say so.",

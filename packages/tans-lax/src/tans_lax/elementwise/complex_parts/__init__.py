@@ -56,7 +56,7 @@ def complex(x: Value, y: Value) -> Value:
       TypeError: the dtypes or shapes differ, or the dtype has no complex counterpart.
 
     Example:
-      >>> complex(lax.complex(1.0, 2.0))
+      >>> lax.complex(1.0, 2.0).tolist()
       (1+2j)
     """
     if type(x) in PYTHON_SCALARS or type(y) in PYTHON_SCALARS:
@@ -77,7 +77,7 @@ def conj(x: Value) -> Value:
       TypeError: `x` has another dtype.
 
     Example:
-      >>> complex(lax.conj(1 + 2j))
+      >>> lax.conj(1 + 2j).tolist()
       (1-2j)
     """
     return conj_p.bind(x, input_dtype=typeof(x).dtype)
