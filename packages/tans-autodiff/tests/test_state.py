@@ -1,6 +1,8 @@
-"""Errors leave no trace behind; threads don't disturb each other."""
+"""Errors leave no trace behind; threads don't disturb each other; nothing waits for the collector."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -95,3 +97,34 @@ def test_sixteen_threads():
         s, c = np.tanh(np.sin(0.5)), np.cos(0.5)
         expected = np.exp(0.5 * i) * ((1 - s * s) * c + i * s)
         np.testing.assert_allclose(results[i], [expected, expected], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f: grad(f)(1.0),
+        lambda f: jvp(f, (1.0,), (1.0,)),
+        lambda f: vjp(f, 1.0)[1](1.0),
+        lambda f: linearize(f, 1.0)[1](1.0),
+        lambda f: grad(grad(f))(1.0),
+        lambda f: jit(grad(f))(1.0),
+    ],
+    ids=["grad", "jvp", "vjp", "linearize", "grad of grad", "jit of grad"],
+)
+def test_traces_are_freed_without_the_garbage_collector(run):
+    traces = []
+
+    def f(x):
+        traces.append(weakref.ref(x._trace))
+        return jit(lax.sin)(lax.mul(x, lax.exp(x)))
+
+    run(f)
+    traces.clear()
+    gc.collect()
+    gc.disable()
+    try:
+        run(f)
+        alive = [ref() for ref in traces if ref() is not None]
+    finally:
+        gc.enable()
+    assert alive == []

@@ -39,7 +39,7 @@ class SplitTrace(JaxprTrace):
     unknown operand.
     """
 
-    __slots__ = ("_remade", "_remakes", "context", "holds_constants", "verbatim")
+    __slots__ = ("_remade", "_remakes", "holds_constants", "verbatim")
 
     def __init__(self, parent: Trace) -> None:
         super().__init__()
@@ -48,7 +48,6 @@ class SplitTrace(JaxprTrace):
         self.holds_constants = False
         self._remakes: dict[int, tuple[Any, ...]] = {}
         self._remade: dict[int, Var] = {}
-        self.context = SplitRowContext(self)
 
     @override
     def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
@@ -97,7 +96,7 @@ class SplitTrace(JaxprTrace):
         rule = rule.rule if type(rule) is ContextRule else rule
         old = swap_trace(self)
         try:
-            return rule(self.context, unknown, *args, **params)
+            return rule(SplitRowContext(self), unknown, *args, **params)
         finally:
             swap_trace(old)
 
