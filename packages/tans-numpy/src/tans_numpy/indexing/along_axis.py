@@ -8,11 +8,13 @@ import tans_lax as lax
 from tans_core import Array, typeof
 from tans_lax.gather_scatter import GatherDimensionNumbers, GatherScatterMode
 from tans_lax.slicing.start_indices import wrap_negative
+from tans_numpy.indexing import recorded
 from tans_numpy.indexing.arguments import (
     as_jax,
     canonical_axis,
     check_arrays,
     check_not_inplace,
+    fill_scalar,
 )
 from tans_numpy.indexing.at import _IndexUpdateHelper
 from tans_numpy.indexing.get import FILL
@@ -58,7 +60,12 @@ def take_along_axis(
     check_arrays("take_along_axis", arr, indices)
     mode = FILL if mode is None else GatherScatterMode.from_any(mode)
     axis, flat = _along_axis("take_along_axis", arr, indices, axis)
-    return _take_along_axis(arr, indices, axis, flat, mode, fill_value, wrap_negative_indices)
+    static = (axis, flat, mode, fill_scalar(fill_value), wrap_negative_indices)
+    if recorded.can_replay(arr, indices):
+        key = ("take_along_axis", *static)
+        fun = _take_along_axis.inline
+        return recorded.call(key, lambda a, i: fun(a, i, *static), [arr, indices])
+    return _take_along_axis(arr, indices, *static)
 
 
 @composite(

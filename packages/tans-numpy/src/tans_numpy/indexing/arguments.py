@@ -1,5 +1,6 @@
 """Checks of arguments that the indexing functions share."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,3 +46,17 @@ def canonical_axis(name: str, axis: int, ndim: int) -> int:
             f"{ndim} dimensions."
         )
     return axis % ndim
+
+
+def fill_scalar(value: Any) -> Any:
+    """Return a fill value as a Python scalar, the key of caches."""
+    if value is None:
+        return None
+    if np.ndim(value):
+        raise ValueError(
+            f"given a fill_value of shape {np.shape(value)}, expected a scalar. To "
+            "fill with an array, use jnp.where on the result."
+        )
+    value = np.asarray(value).item()
+    # One object for nan, which does not equal itself: the fill value is a key of caches.
+    return math.nan if isinstance(value, float) and value != value else value

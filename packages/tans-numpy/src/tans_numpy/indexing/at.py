@@ -1,14 +1,12 @@
 """``x.at[index]``: updates of single places, as functions that return a new array."""
 
-import math
 from collections.abc import Callable
 from typing import Any, Final
-
-import numpy as np
 
 import tans_lax as lax
 from tans_core import Array
 from tans_lax.gather_scatter import GatherScatterMode
+from tans_numpy.indexing.arguments import fill_scalar
 from tans_numpy.indexing.eager import get_eager, is_eager
 from tans_numpy.indexing.entries import parse
 from tans_numpy.indexing.get import FILL, PROMISE, Options, get_parsed
@@ -88,7 +86,7 @@ class _IndexUpdateRef:
         """
         options = Options(
             PROMISE if mode is None else GatherScatterMode.from_any(mode),
-            _fill_scalar(fill_value),
+            fill_scalar(fill_value),
             indices_are_sorted,
             unique_indices,
             wrap_negative_indices,
@@ -246,19 +244,6 @@ _IndexUpdateRef.max = _method(
     "array or scalar",
     "jnp.arange(3).at[0].max(5).tolist()\n          [5, 1, 2]",
 )
-
-
-def _fill_scalar(value: Any) -> Any:
-    if value is None:
-        return None
-    if np.ndim(value):
-        raise ValueError(
-            f"x.at[...].get: given a fill_value of shape {np.shape(value)}, expected a scalar. To "
-            "fill with an array, use jnp.where on the result."
-        )
-    value = np.asarray(value).item()
-    # One object for nan, which does not equal itself: the fill value is a key of caches.
-    return math.nan if isinstance(value, float) and value != value else value
 
 
 def _with_sharding(x: Value, out_sharding: Any) -> Value:

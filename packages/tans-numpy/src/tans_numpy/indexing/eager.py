@@ -60,7 +60,7 @@ def getitem(x: Value, index: Any) -> Value:
 
 
 def _getitem_traced(x: Value, index: Any) -> Value:
-    key = recorded.key_of(index) if recorded.is_recording(x) else None
+    key = recorded.key_of(index) if recorded.can_replay(x) else None
     if key is None:
         return get(x, index)
     pattern, arrays = key

@@ -146,7 +146,9 @@ def index_vectors(layout: Layout, shape: Shape, wrap: bool) -> Value:
     for d, entry, dims in layout.columns:
         column = _as_dtype(entry, shape[d], dtype, wrap)
         column_shape = typeof(column).shape
-        if isinstance(column, np.ndarray | np.generic):
+        if isinstance(column, np.generic):
+            parts.append(lax.broadcast_in_dim(column, vectors, ()))
+        elif isinstance(column, np.ndarray):
             placed = [1] * len(vectors)
             for dim, n in zip(dims, column_shape, strict=True):
                 placed[dim] = n

@@ -1,20 +1,25 @@
-"""Indexing inside a recorded program: each kind of index is worked out once.
+"""Indexing under a trace: each kind of index is worked out once.
 
 What an index does depends on its pattern and on types, not on values. So the equations of one kind
-are recorded in a program of their own at its first use, and later uses append them to the program
-being recorded, without parsing the index, choosing operations or inferring types again.
+are recorded in a program of their own at its first use. Later uses append them to the program being
+recorded, or bind them under another trace, without parsing the index or choosing operations again.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from tans_core import (
     ArrayImpl,
     JaxprTrace,
     JaxprTracer,
     Literal,
+    Tracer,
     TypedOp,
+    eval_trace,
     trace_to_jaxpr,
+    typeof,
 )
 from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, enable_x64
@@ -24,6 +29,7 @@ type Value = Any  # an array, a NumPy scalar or a tracer
 type Key = tuple[Any, ...]
 
 _LIMIT: Final = 1 << 13
+_ARRAYS: Final = frozenset((JaxprTracer, ArrayImpl))
 _BOUNDS: Final = frozenset((int, type(None)))
 
 
@@ -60,9 +66,9 @@ def key_of(index: Any) -> tuple[list[Any], list[Value]] | None:
             ):
                 return None
             pattern.append(item)
-        elif kind is JaxprTracer or kind is ArrayImpl:
+        elif kind in _ARRAYS or isinstance(item, Tracer):
             aval = item.aval
-            if aval.dtype.kind not in "iu":
+            if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "iu":
                 return None
             pattern.append(aval)
             arrays.append(item)
@@ -78,13 +84,19 @@ def index_of(pattern: Sequence[Any], arrays: Sequence[Value]) -> tuple[Any, ...]
     return tuple(item if type(item) in static else next(rest) for item in pattern)
 
 
-def is_recording(x: Value) -> bool:
-    """Whether `x` is an array in a program being recorded."""
-    return type(state.trace) is JaxprTrace and (type(x) is JaxprTracer or type(x) is ArrayImpl)
+def can_replay(*args: Value) -> bool:
+    """Whether arguments are arrays under a trace, and hold elements.
+
+    An axis without elements may be indexed only where `vmap` maps the index over nothing, which
+    the recorded program would not see.
+    """
+    if state.trace is eval_trace:
+        return False
+    return all(type(x) in _ARRAYS or isinstance(x, Tracer) for x in args) and args[0].size > 0
 
 
 def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:
-    """Compute ``fun(*args)`` under a recording trace, by the program recorded for `key`.
+    """Compute ``fun(*args)`` under a trace, by the program recorded for `key`.
 
     Args:
       key: everything that `fun` depends on except the arguments' types.
@@ -92,8 +104,9 @@ def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:
       args: arrays, NumPy scalars or tracers.
     """
     trace = state.trace
-    atoms = [trace.lift(x) for x in args]
-    avals = tuple([atom.aval for atom in atoms])
+    appends = type(trace) is JaxprTrace
+    env = [trace.lift(x) for x in args] if appends else list(args)
+    avals = tuple([x.aval for x in env] if appends else map(typeof, env))
     full = (key, avals, abstract_mesh.value, enable_x64.value)
     program = _PROGRAMS.get(full, key)
     if program is key:
@@ -104,11 +117,22 @@ def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:
         return fun(*args)
     if program.result < len(args):
         return args[program.result]
+    return _append(trace, program, env) if appends else _bind(program, env)
+
+
+def _append(trace: JaxprTrace, program: Program, env: list[Any]) -> JaxprTracer:
     tracer = None
     for op, operands in program.steps:
-        tracer = trace.append(op, [atoms[k] if type(k) is int else k for k in operands])
-        atoms.append(tracer.var)
+        tracer = trace.append(op, [env[k] if type(k) is int else k for k in operands])
+        env.append(tracer.var)
     return tracer
+
+
+def _bind(program: Program, env: list[Any]) -> Value:
+    for op, operands in program.steps:
+        values = [env[k] if type(k) is int else k.val for k in operands]
+        env.append(op.primitive.bind(*values, **op.params))
+    return env[-1]
 
 
 def _record(fun: Callable[..., Value], avals: tuple[Any, ...]) -> Program | None:

@@ -10,11 +10,13 @@ from tans_lax.gather_scatter import (
     GatherScatterMode,
 )
 from tans_lax.slicing.start_indices import wrap_negative
+from tans_numpy.indexing import recorded
 from tans_numpy.indexing.arguments import (
     as_jax,
     canonical_axis,
     check_arrays,
     check_not_inplace,
+    fill_scalar,
 )
 from tans_numpy.indexing.at import _IndexUpdateHelper
 from tans_numpy.indexing.entries import Parsed, Span
@@ -93,7 +95,11 @@ def take(
             f"take: given {typeof(indices).size} indices for an axis of size 0, expected none. "
             "Check the size first."
         )
-    return _take(a, indices, shape, axis, mode, unique_indices, indices_are_sorted, fill_value)
+    static = (shape, axis, mode, unique_indices, indices_are_sorted, fill_scalar(fill_value))
+    if recorded.can_replay(a, indices):
+        key = ("take", *static)
+        return recorded.call(key, lambda a, i: _take.inline(a, i, *static), [a, indices])
+    return _take(a, indices, *static)
 
 
 @composite(

@@ -31,7 +31,7 @@ def write(x: Value, index: Any, method: str, values: Value, options: Options) ->
     kind = type(index)
     if eager and kind is int:
         return _element_entry(method, options, dtype)(x, values, index)
-    if not eager and recorded.is_recording(x):
+    if not eager and recorded.can_replay(x):
         key = recorded.key_of(index)
         if key is not None:
             return _write_recorded(x, values, key, method, options, dtype)
