@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tans_core import ClosedJaxpr, Jaxpr, same_but_weak, typeof
+from tans_core import ClosedJaxpr, Jaxpr, Tracer, same_but_weak, typeof
 from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla import placement as placements
+from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, load, lower
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct, struct_of
@@ -189,6 +190,9 @@ class Compiled:
         self._in_avals = traced.in_avals
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
+        # Called while jit is disabled; the C++ object holds it weakly.
+        self._run = lambda *args, **kwargs: self._miss(*args, **kwargs)[0]
+        self._dispatch = make_dispatch(traced.fun_name, self._miss, object(), self._run)
 
     @property
     def out_info(self) -> Any:
@@ -217,6 +221,10 @@ class Compiled:
         Raises:
           TypeError: the arguments' structure or types are not those it was compiled for.
         """
+        return self._dispatch(*args, **kwargs)
+
+    def _miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        """Check and run one call that C++ does not know yet."""
         leaves, in_tree = registry.flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise TypeError(
@@ -225,10 +233,21 @@ class Compiled:
             )
         avals = self._in_avals
         for i, x in enumerate(leaves):
+            if isinstance(x, Tracer):
+                raise self._traced_argument(i, x)
             if typeof(x) is not avals[i]:
                 self._check_type(i, x)
-        outs = self._executable.call([*self._consts, *leaves])
-        return self.out_tree.unflatten(outs)
+        flat = [*self._consts, *leaves]
+        outs = self._executable.call(flat)
+        fast = self._executable.fast_path(self.out_tree, len(self._consts), flat)
+        return self.out_tree.unflatten(outs), fast, False
+
+    def _traced_argument(self, i: int, x: Tracer) -> TypeError:
+        name = self._traced._program.info.arg_names[i]
+        return TypeError(
+            f"{self._traced.fun_name}: argument {name} is a {x.describe()}, but a compiled program "
+            "runs only on concrete arrays. Call the jitted function inside transformations."
+        )
 
     def _check_type(self, i: int, x: Any) -> None:
         given, expected = typeof(x), self._in_avals[i]

@@ -6,16 +6,14 @@ from typing import Any, overload
 
 from tans_xla import compile as compiling
 from tans_xla.jit import stage_methods
-from tans_xla.jit.dispatch import Jitted, clear_dispatch, make_cpp_function
+from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.primitive import jit_p as jit_p
 from tans_xla.jit.shardings import Frozen
 from tans_xla.jit.signature import JitOptions, resolve_arguments
-from tans_core.cache import register_cache
 
 __all__ = ["jit", "jit_p"]
 
 stage_methods.attach()
-register_cache(clear_dispatch, holds_backend=True)
 
 
 @overload

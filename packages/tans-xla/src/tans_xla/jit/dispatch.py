@@ -1,7 +1,7 @@
 """The Python side of a jitted call: what happens when C++ does not know the call yet."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 
 from tans_core import eval_jaxpr, state
@@ -10,15 +10,12 @@ from tans_core.debug_info import CallInfo, name_of
 from tans_core.trace import eval_trace
 from tans_core.tree import registry
 from tans_xla import placement as placements
-from tans_xla._jaxlib import PjitFunctionCache, pjit
-from tans_xla.executable import Executable, compile_closed, shard_argument
+from tans_xla.dispatch_object import make_dispatch
+from tans_xla.executable import Executable, compile_closed
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import JitOptions, normalize
 from tans_xla.jit.tracing import Call, Program, programs_of, record
-
-_cache: Final = PjitFunctionCache(capacity=8192)
-
 
 class Jitted:
     """A function with its jit options; what the C++ object asks when it misses."""
@@ -151,31 +148,14 @@ def _fast_args_ok(consts: Sequence[Any]) -> bool:
     return all(type(c) is ArrayImpl for c in consts)
 
 
-def put_argument(x: Any, sharding: Any, layout: Any) -> ArrayImpl:
-    """Transfer one argument that C++ can't transfer itself."""
-    del layout
-
-    return shard_argument(x, sharding)
-
-
 def make_cpp_function(jitted: Jitted) -> Any:
     """Return the C++ object that dispatches calls of a jitted function."""
     options = jitted.options
-    return pjit(
+    return make_dispatch(
         jitted.name,
-        jitted.fun,
         jitted.miss,
+        options,
+        jitted.fun,
         options.static_argnums,
         options.static_argnames,
-        options,
-        registry,
-        put_argument,
-        _cache,
     )
-
-
-def clear_dispatch() -> None:
-    """Forget all dispatch entries."""
-    _cache.clear()
-
-
