@@ -1,5 +1,8 @@
 """scan: values, types, programs, errors."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -221,9 +224,8 @@ def test_closures_made_anew_are_one_program():
         def body(c, x, v=v):
             return add(c, mul(x, v)), None
 
-        jaxpr = make_jaxpr(lambda c, xs, body=body: scan(body, c, xs))(
-            v, np.ones((3, 2), np.float32)
-        )
+        xs = np.ones((3, 2), np.float32)
+        jaxpr = make_jaxpr(lambda c, xs, body=body: scan(body, c, xs))(v, xs)
         (eqn,) = [e for e in jaxpr.eqns if e.primitive is scan_p]
         bodies.add(eqn.params["jaxpr"])
         np.testing.assert_array_equal(scan(body, v, xs)[0], 4 * v)
@@ -241,3 +243,27 @@ def test_programs_that_differ_in_a_literal_stay_apart():
         jaxpr = make_jaxpr(lambda c, f=f: scan(f, c, None, length=2))(np.float32(0))
         bodies.add(jaxpr.eqns[0].params["jaxpr"])
     assert len(bodies) == 2
+
+
+def test_rebound_variable_is_noticed():
+    w = 1.0
+
+    def body(c, _):
+        return mul(c, w), None
+
+    assert float(scan(body, np.float32(1), None, length=3)[0]) == 1.0
+    w = 2.0
+    assert float(scan(body, np.float32(1), None, length=3)[0]) == 8.0
+
+
+def test_memo_does_not_keep_functions_alive():
+    def make():
+        def body(c, _):
+            return add(c, 1.0), body and None
+
+        scan(body, np.float32(1), None, length=2)
+        return weakref.ref(body)
+
+    ref = make()
+    gc.collect()
+    assert ref() is None

@@ -18,6 +18,7 @@ from tans_core.trace import Tracer
 from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue
 from tans_core.values import is_value
+from tans_lax.control_flow.captures import Marks, captured, marks_of, same_captures
 from tans_lax.control_flow.interning import interned
 
 type Value = Any
@@ -40,7 +41,7 @@ class Body(NamedTuple):
 
 
 _lock: Final = threading.Lock()
-_MEMO: Final[WeakKeyDictionary[FunctionType, dict[Any, Body]]] = WeakKeyDictionary()
+_MEMO: Final[WeakKeyDictionary[FunctionType, dict[Any, tuple[Marks, Body]]]] = WeakKeyDictionary()
 
 
 def trace_body(
@@ -59,20 +60,20 @@ def trace_body(
       where: the public function that asks, for messages.
       call: ``call(fun, *args)`` runs the function; must be a module-level function. None calls it.
 
-    A plain function is traced once per types and configuration, as under `jit`: what it captures is
-    taken to be the same at the next call, unless it captured a traced value.
+    A plain function is traced once per types and configuration, for as long as the variables that
+    it reads from outside are not rebound and hold no traced value.
     """
     key = (in_tree, tuple(in_avals), where, call, trace_context())
     memo = type(fun) is FunctionType
     if memo:
         with _lock:
             known = _MEMO.get(fun, {}).get(key)
-        if known is not None:
-            return known
+        if known is not None and same_captures(known[0], captured(fun)):
+            return known[1]
     body = _trace(fun, in_tree, in_avals, where, call)
     if memo and not any(isinstance(c, Tracer) for c in body.consts):
         with _lock:
-            return _MEMO.setdefault(fun, {}).setdefault(key, body)
+            _MEMO.setdefault(fun, {})[key] = (marks_of(captured(fun)), body)
     return body
 
 
