@@ -84,7 +84,7 @@ def test_dtypes_that_an_operation_does_not_take(fn, args):
 
 
 def test_select_checks_its_operands():
-    with pytest.raises(TypeError, match="bool or int32"):
+    with pytest.raises(TypeError, match="bool or an integer"):
         lax.select(F32, F32, F32)
     with pytest.raises(TypeError, match="case shapes differ"):
         lax.select(True, F32, 2.0)

@@ -275,6 +275,7 @@ def test_select_and_clamp():
     assert lax.select_n(which, *cases).tolist() == [2, 0, 1, 3]
     assert lax.select_n(np.array([-1, 9, 1, 0], np.int32), *cases).tolist() == [0, 3, 1, 0]
     assert lax.select_n(np.int32(2), *cases).tolist() == [2] * 4
+    assert lax.select_n(np.uint8(3), *cases).tolist() == [3] * 4
     assert lax.select(np.array([True, False, True, False]), cases[1], cases[3]).tolist() == [
         1, 3, 1, 3,
     ]  # fmt: skip

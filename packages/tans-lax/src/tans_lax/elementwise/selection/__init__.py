@@ -15,7 +15,7 @@ def select_n(which: Value, *cases: Value) -> Value:
     """Choose among several arrays, element by element.
 
     Args:
-      which: index of the case to take; boolean for two cases, else int32; the shape of the cases,
+      which: index of the case to take; boolean or integer; the shape of the cases,
         or of rank 0. Out-of-range values take the nearest case.
       cases: arrays of one shape and dtype.
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Primitive
+from tans_lax.elementwise.comparison.lowering import comparison_kind
 from tans_lax.elementwise.emit import IrValue, LoweringRule
 from tans_lax.elementwise.selection import clamp_p, select_n_p
 from tans_xla import hlo
@@ -34,7 +35,7 @@ def _search(which: IrValue, aval: Any, out: Any, cases: Sequence[IrValue], offse
         return cases[0]
     middle = len(cases) // 2
     bound = hlo.full(aval, offset + middle)
-    below = hlo.compare(which, bound, "LT", "SIGNED")
+    below = hlo.compare(which, bound, "LT", comparison_kind(aval.dtype))
     below = _over_elements(below, aval.update(dtype=np.bool_), out)
     return hlo.select(
         below,

@@ -6,8 +6,10 @@ from typing import Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray
+from tans_core.dtype_queries import issubdtype
 from tans_lax.elementwise.selection import clamp_p, select_n_p
 from tans_lax.elementwise.signatures import (
+    BITS,
     ORDERED,
     TypeRule,
     check_dtype,
@@ -22,10 +24,10 @@ def _select_n_type(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             "lax.select_n: given no case; expected at least one array to choose from. Pass the "
             "cases after `which`."
         )
-    if which.dtype not in (np.bool_, np.int32):
+    if not any(issubdtype(which.dtype, kind) for kind in BITS):
         raise TypeError(
-            f"lax.select_n: given `which` of type {describe(which)}; expected bool or int32. "
-            "Compare with 0, or convert to int32, first."
+            f"lax.select_n: given `which` of type {describe(which)}; expected bool or an integer "
+            "dtype. Compare with 0, or convert to int32, first."
         )
     if which.dtype == np.bool_ and len(cases) > 2:
         raise TypeError(
