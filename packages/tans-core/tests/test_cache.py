@@ -1,74 +1,10 @@
-"""Caches: eviction, weakness, context, threads and clearing."""
+"""Caches: weakness, context and clearing."""
 
 import gc
-import threading
 
 import pytest
 
 from tans_core import cache, config
-
-
-def test_lru_remembers_and_evicts_the_oldest():
-    calls = []
-
-    @cache.lru(maxsize=2)
-    def double(x):
-        calls.append(x)
-        return 2 * x
-
-    assert [double(1), double(1), double(2), double(1), double(3), double(1)] == [2, 2, 4, 2, 6, 2]
-    assert calls == [1, 2, 3]
-    assert len(double) == 2
-
-
-def test_context_is_part_of_the_key_on_request():
-    @cache.lru(context=True)
-    def width():
-        return 64 if config.enable_x64.value else 32
-
-    assert width() == 32
-    with config.enable_x64(True):
-        assert width() == 64
-
-
-def test_an_exception_is_not_remembered():
-    results = iter([ValueError, 1])
-
-    @cache.lru()
-    def sometimes():
-        value = next(results)
-        if value is ValueError:
-            raise ValueError
-        return value
-
-    with pytest.raises(ValueError):  # noqa: PT011
-        sometimes()
-    assert sometimes() == 1
-
-
-def test_first_insert_wins_between_threads():
-    barrier = threading.Barrier(8)
-
-    @cache.lru()
-    def make():
-        barrier.wait()
-        return object()
-
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(make())) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({id(value) for value in found}) == 1
-
-
-def test_a_cached_function_may_call_itself():
-    @cache.lru()
-    def factorial(n):
-        return n * factorial(n - 1) if n else 1
-
-    assert factorial(5) == 120
 
 
 class Key:
@@ -88,29 +24,66 @@ def test_weakref_cache_drops_entries_with_their_key():
     assert make.cache_info().currsize == 0
 
 
-def test_weak_identity_map():
-    table = cache.WeakIdentityMap()
+def test_context_is_part_of_the_key():
+    @cache.weakref_cache()
+    def width(key):
+        return 64 if config.enable_x64.value else 32
+
     key = Key()
-    assert table.setdefault(key, 1) == 1
-    assert table.setdefault(key, 2) == 1
-    assert table.get(key) == 1
-    del key
-    gc.collect()
-    assert len(table) == 0
+    assert width(key) == 32
+    with config.enable_x64(True):
+        assert width(key) == 64
+    assert width(key) == 32
+
+
+def test_an_exception_is_not_remembered():
+    results = iter([ValueError, 1])
+
+    @cache.weakref_cache()
+    def sometimes(key):
+        value = next(results)
+        if value is ValueError:
+            raise ValueError("first call")
+        return value
+
+    key = Key()
+    with pytest.raises(ValueError, match="first call"):
+        sometimes(key)
+    assert sometimes(key) == 1
+
+
+def test_a_cached_function_may_call_itself():
+    keys = [Key() for _ in range(6)]
+
+    @cache.weakref_cache()
+    def depth(key):
+        index = keys.index(key)
+        return index and 1 + depth(keys[index - 1])
+
+    assert depth(keys[5]) == 5
 
 
 def test_clearing_all_and_only_what_holds_a_backend():
-    @cache.lru()
-    def plain():
+    key = Key()
+
+    @cache.weakref_cache()
+    def plain(key):
         return object()
 
-    @cache.lru(holds_backend=True)
-    def backend():
+    @cache.weakref_cache(holds_backend=True)
+    def backend(key):
         return object()
 
-    first, device = plain(), backend()
+    first, device = plain(key), backend(key)
     cache.drop_backend()
-    assert plain() is first
-    assert backend() is not device
+    assert plain(key) is first
+    assert backend(key) is not device
     cache.clear_caches()
-    assert plain() is not first
+    assert plain(key) is not first
+
+
+def test_a_cache_of_any_kind_may_be_registered():
+    table = {1: 2}
+    cache.register_cache("a table", table.clear)
+    cache.clear_caches()
+    assert not table

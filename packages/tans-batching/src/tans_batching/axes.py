@@ -64,7 +64,7 @@ def flat_in_axes(in_axes: Axes, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     Raises:
       ValueError: `in_axes` is not a prefix of the arguments.
     """
-    kwargs_dims = [0] * len(tree.leaves(kwargs))
+    kwargs_dims: list[Dim] = [0] * len(tree.leaves(kwargs))
     if _is_axis(in_axes):
         return [in_axes] * len(tree.leaves(args)) + kwargs_dims
     if len(in_axes) != len(args) and in_axes != ():
@@ -78,7 +78,7 @@ def flat_in_axes(in_axes: Axes, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             )
         )
     if len(in_axes) != len(args):
-        return [0] * len(tree.leaves(args)) + kwargs_dims
+        return [*[0] * len(tree.leaves(args)), *kwargs_dims]
     return _spread("in_axes", in_axes, args) + kwargs_dims
 
 

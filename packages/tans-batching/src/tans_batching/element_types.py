@@ -1,11 +1,11 @@
 """The type of one element of a mapped array, and the type of the whole from that of an element."""
 
-from typing import Final
+from typing import Any, Final
 
 from tans_core.context import AxisData
 from tans_core.errors import message
 from tans_core.partition_spec import Partition
-from tans_core.sharding import NamedSharding, named_sharding
+from tans_core.sharding import named_sharding
 from tans_core.types import AbstractValue, ShapedArray
 
 _MEMO_LIMIT: Final = 1 << 14
@@ -45,7 +45,7 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
 
 
-def _with_partitions(aval: ShapedArray, partitions: list[Partition]) -> NamedSharding:
+def _with_partitions(aval: ShapedArray, partitions: list[Any]) -> Any:
     spec = aval.sharding.spec.update(partitions=tuple(partitions))
     return named_sharding(aval.sharding.mesh, spec, aval.sharding._memory_kind)
 

@@ -6,12 +6,11 @@ An operation without a mapped operand goes to the parent trace as it is. Otherwi
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, override
-from weakref import WeakKeyDictionary
 
 from tans_batching.element_types import element_type, mapped_type
 from tans_core import rules
-from tans_core.cache import register_cache
-from tans_core.config import axis_env, trace_context
+from tans_core.cache import weakref_cache
+from tans_core.config import axis_env
 from tans_core.context import AxisData, Dims
 from tans_core.errors import UnexpectedTracerError
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
@@ -78,7 +77,7 @@ class BatchTrace(Trace):
             if not mapped and (axis.name is None or not uses_axis(primitive, params, axis.name)):
                 return parent.process(primitive, args, params)
             rule = rules.batching[primitive]
-            if type(rule) is ContextRule:
+            if isinstance(rule, ContextRule):
                 outs, out_dims = rule.rule(body_context, axis, values, dims, **params)
             else:
                 outs, out_dims = rule(axis, values, dims, **params)
@@ -120,8 +119,9 @@ def batch_flat(
         x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims, strict=True)
     ]
     names = axis_env.value
+    outer_names = axis_env.get_local()
     if axis.name is not None:
-        outer_names = axis_env.swap_local((*names, (axis.name, axis.size)))
+        axis_env.set_local((*names, (axis.name, axis.size)))
     old = swap_trace(trace)
     try:
         pairs = [trace.split(x) for x in fun(*tracers)]
@@ -139,10 +139,6 @@ def match_dim(axis: AxisData, x: Value, source: Dim, wanted: Dim) -> Value:
         return x if wanted is None else broadcast_batch(x, axis.size, wanted)
     assert wanted is not None, "a mapped output was wanted unmapped"
     return move_axis(x, source, wanted)
-
-
-_memo: Final[WeakKeyDictionary[ClosedJaxpr, dict[Any, Batched]]] = WeakKeyDictionary()
-register_cache("batched programs", _memo.clear)
 
 
 def batch_jaxpr(
@@ -164,15 +160,10 @@ def batch_jaxpr(
       The program, and the mapped dimension of each output.
     """
     wanted = None if dims_out is None else tuple(dims_out)
-    key = (axis, tuple(dims_in), wanted, trace_context())
-    found = _memo.get(body, {}).get(key)
-    if found is None:
-        # Made outside any lock; the first one stored is kept.
-        result = _batch_jaxpr(body, axis, key[1], wanted)
-        found = _memo.setdefault(body, {}).setdefault(key, result)
-    return found
+    return _batch_jaxpr(body, axis, tuple(dims_in), wanted)
 
 
+@weakref_cache()
 def _batch_jaxpr(body: ClosedJaxpr, axis: AxisData, dims_in: Dims, wanted: Dims | None) -> Batched:
     dims_out: Sequence[Dim] = ()
 

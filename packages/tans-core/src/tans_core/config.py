@@ -6,7 +6,7 @@
 flag that is part of the jit key empties every dispatch cache once.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from tans_core import flags
 from tans_core._jaxlib import Config, jax_jit
@@ -21,7 +21,6 @@ from tans_core.flags import Flag, FlagValue, Override
 from tans_core.inert_flags import INERT_DEFAULTS
 from tans_core.spelling import did_you_mean
 
-
 _GUARD: Final = flags.optional(
     flags.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 )
@@ -31,181 +30,183 @@ _CHECK: Final = flags.one_of("ignore", "raise")
 _by_name: Final[dict[str, Flag]] = {}
 
 
-def _flag(name: str, default: FlagValue, parse: flags.Parse, **options: Any) -> Flag:
-    flag = _by_name[name] = Flag(name, default, parse, **options)
+def _flag(
+    name: str, default: FlagValue, doc: str = "", parse: flags.Parse | None = None, **keys: bool
+) -> Flag:
+    flag = _by_name[name] = Flag(name, default, parse or flags.parser_of(default), doc=doc, **keys)
     return flag
 
 
-def _staged(name: str, default: FlagValue, parse: flags.Parse, doc: str) -> Flag:
+def _staged(name: str, default: FlagValue, doc: str, parse: flags.Parse | None = None) -> Flag:
     """Make a flag that changes what a traced program is."""
-    return _flag(name, default, parse, jit_key=True, trace_context=True, doc=doc)
+    return _flag(name, default, doc, parse, jit_key=True, trace_context=True)
 
 
-_bool, _int, _text = flags.boolean, flags.integer, flags.text
-_opt_text, _opt_int = flags.optional(flags.text), flags.optional(flags.integer)
+_OPTIONAL_TEXT: Final = flags.optional(flags.text)
 
 # Flags that change what a traced program is.
-enable_x64 = _staged("jax_enable_x64", False, _bool, "Keep 64-bit types instead of narrowing.")
+enable_x64 = _staged("jax_enable_x64", False, "Keep 64-bit types instead of narrowing.")
 numpy_dtype_promotion = _staged(
     "jax_numpy_dtype_promotion",
     NumpyDtypePromotion.STANDARD,
-    flags.member_of(NumpyDtypePromotion),
     "'strict' allows only promotion of Python scalars.",
+    parse=flags.member_of(NumpyDtypePromotion),
 )
 numpy_rank_promotion = _staged(
     "jax_numpy_rank_promotion",
     "allow",
-    flags.one_of("allow", "warn", "raise"),
     "What broadcasting between different ranks does.",
+    parse=flags.one_of("allow", "warn", "raise"),
 )
 explicit_x64_dtypes = _staged(
     "jax_explicit_x64_dtypes",
     ExplicitX64Mode.WARN,
-    flags.member_of(ExplicitX64Mode),
     "What asking for a 64-bit dtype does while x64 is off.",
+    parse=flags.member_of(ExplicitX64Mode),
 )
 default_matmul_precision = _staged(
     "jax_default_matmul_precision",
     None,
-    flags.optional(flags.one_of(*MATMUL_PRECISIONS)),
     "Precision of matrix products that ask for none.",
+    parse=flags.optional(flags.one_of(*MATMUL_PRECISIONS)),
 )
 threefry_partitionable = _staged(
-    "jax_threefry_partitionable", True, _bool, "Random bits that shard without communication."
+    "jax_threefry_partitionable", True, "Random bits that shard without communication."
 )
 default_prng_impl = _staged(
     "jax_default_prng_impl",
     "threefry2x32",
-    flags.one_of(*PRNG_IMPLEMENTATIONS),
     "Generator of keys that name none.",
+    parse=flags.one_of(*PRNG_IMPLEMENTATIONS),
 )
-random_seed_offset = _staged("jax_random_seed_offset", 0, _int, "Added to every seed.")
-debug_key_reuse = _staged("jax_debug_key_reuse", False, _bool, "Raise when a key is used twice.")
+random_seed_offset = _staged("jax_random_seed_offset", 0, "Added to every seed.")
+debug_key_reuse = _staged("jax_debug_key_reuse", False, "Raise when a key is used twice.")
 softmax_custom_jvp = _staged(
-    "jax_softmax_custom_jvp", False, _bool, "Use the closed-form derivative of softmax."
+    "jax_softmax_custom_jvp", False, "Use the closed-form derivative of softmax."
 )
 high_dynamic_range_gumbel = _staged(
-    "jax_high_dynamic_range_gumbel", False, _bool, "Gumbel samples with full tails."
+    "jax_high_dynamic_range_gumbel", False, "Gumbel samples with full tails."
 )
 allow_f16_reductions = _staged(
-    "jax_allow_f16_reductions", True, _bool, "Let reductions accumulate in 16 bits."
+    "jax_allow_f16_reductions", True, "Let reductions accumulate in 16 bits."
 )
-auto_pcast = _staged("jax_auto_pcast", True, _bool, "Insert casts to varying values by itself.")
-check_vma = _staged("check_vma", False, _bool, "Check varying manual axes in shard_map.")
+auto_pcast = _staged("jax_auto_pcast", True, "Insert casts to varying values by itself.")
+check_vma = _staged("check_vma", False, "Check varying manual axes in shard_map.")
 check_static_indices = _staged(
-    "jax_check_static_indices", False, _bool, "Raise for static indices out of bounds."
+    "jax_check_static_indices", False, "Raise for static indices out of bounds."
 )
 error_checking_behavior_nan = _staged(
-    "jax_error_checking_behavior_nan", "ignore", _CHECK, "What nan results do in checked code."
+    "jax_error_checking_behavior_nan",
+    "ignore",
+    "What nan results do in checked code.",
+    parse=_CHECK,
 )
 error_checking_behavior_divide = _staged(
-    "jax_error_checking_behavior_divide", "ignore", _CHECK, "What division by zero does."
+    "jax_error_checking_behavior_divide", "ignore", "What division by zero does.", parse=_CHECK
 )
 error_checking_behavior_oob = _staged(
-    "jax_error_checking_behavior_oob", "ignore", _CHECK, "What indices out of bounds do."
+    "jax_error_checking_behavior_oob", "ignore", "What indices out of bounds do.", parse=_CHECK
 )
 use_shardy_partitioner = _staged(
-    "jax_use_shardy_partitioner", True, _bool, "Always true in Tans: Shardy partitions programs."
+    "jax_use_shardy_partitioner", True, "Always true in Tans: Shardy partitions programs."
 )
 mutable_array_checks = _staged(
-    "jax_mutable_array_checks", True, _bool, "Check aliasing of mutable arrays."
+    "jax_mutable_array_checks", True, "Check aliasing of mutable arrays."
 )
 disable_bwd_checks = _flag(
-    "jax_disable_bwd_checks", False, _bool, doc="Skip type checks of custom backward passes."
+    "jax_disable_bwd_checks", False, "Skip type checks of custom backward passes."
 )
-disable_jit = _flag(
-    "jax_disable_jit", False, _bool, trace_context=True, doc="Run jitted functions op by op."
-)
+disable_jit = _flag("jax_disable_jit", False, "Run jitted functions op by op.", trace_context=True)
 
 # Flags that change where and how a program runs.
-default_device = _staged("jax_default_device", None, flags.anything, "Device of new arrays.")
-no_execution = _staged("jax_no_execution", False, _bool, "Raise when a program is launched.")
-optimization_level = _flag("jax_optimization_level", "UNKNOWN", _LEVELS, jit_key=True)
-memory_fitting_level = _flag("jax_memory_fitting_level", "O2", _LEVELS, jit_key=True)
-xla_profile_version = _flag("jax_xla_profile_version", 0, _int, jit_key=True)
-enable_pgle = _flag("jax_enable_pgle", False, _bool, jit_key=True)
-platforms = _flag("jax_platforms", None, _opt_text, doc="Backends to start, in order: 'cpu,cuda'.")
-platform_name = _flag("jax_platform_name", "", _text, doc="Backend to use by default.")
-num_cpu_devices = _flag("jax_num_cpu_devices", -1, _int, doc="Virtual CPU devices; -1: XLA_FLAGS.")
-cpu_enable_async_dispatch = _flag("jax_cpu_enable_async_dispatch", True, _bool)
+default_device = _staged("jax_default_device", None, "Device of new arrays.", parse=flags.anything)
+no_execution = _staged("jax_no_execution", False, "Raise when a program is launched.")
+optimization_level = _flag("jax_optimization_level", "UNKNOWN", parse=_LEVELS, jit_key=True)
+memory_fitting_level = _flag("jax_memory_fitting_level", "O2", parse=_LEVELS, jit_key=True)
+xla_profile_version = _flag("jax_xla_profile_version", 0, jit_key=True)
+enable_pgle = _flag("jax_enable_pgle", False, jit_key=True)
+platforms = _flag(
+    "jax_platforms", None, "Backends to start, in order: 'cpu,cuda'.", parse=_OPTIONAL_TEXT
+)
+platform_name = _flag("jax_platform_name", "", "Backend to use by default.")
+num_cpu_devices = _flag("jax_num_cpu_devices", -1, "Virtual CPU devices; -1: XLA_FLAGS.")
+cpu_enable_async_dispatch = _flag("jax_cpu_enable_async_dispatch", True)
 cpu_collectives_implementation = _flag(
     "jax_cpu_collectives_implementation",
     "gloo",
-    flags.optional(flags.one_of("gloo", "mpi", "megascale")),
+    parse=flags.optional(flags.one_of("gloo", "mpi", "megascale")),
 )
-pjrt_client_create_options = _flag("jax_pjrt_client_create_options", None, flags.anything)
+pjrt_client_create_options = _flag("jax_pjrt_client_create_options", None, parse=flags.anything)
 embedded_constants_max_bytes = _staged(
-    "jax_embedded_constants_max_bytes", 32, _int, "Largest constant written into the program."
+    "jax_embedded_constants_max_bytes", 32, "Largest constant written into the program."
 )
-captured_constants_warn_bytes = _flag("jax_captured_constants_warn_bytes", 2_000_000_000, _int)
+captured_constants_warn_bytes = _flag("jax_captured_constants_warn_bytes", 2000000000)
 
 # Flags for finding faults.
-debug_nans = _flag("jax_debug_nans", False, _bool, doc="Raise FloatingPointError for nan results.")
-debug_infs = _flag("jax_debug_infs", False, _bool, doc="Raise FloatingPointError for infinities.")
-log_compiles = _flag("jax_log_compiles", False, _bool, doc="Log each trace and compilation.")
-explain_cache_misses = _flag("jax_explain_cache_misses", False, _bool, doc="Log why jit retraced.")
-log_checkpoint_residuals = _flag("jax_log_checkpoint_residuals", False, _bool)
-check_tracer_leaks = _flag("jax_check_tracer_leaks", False, _bool, doc="Find escaped tracers.")
-enable_checks = _flag("jax_enable_checks", False, _bool, doc="Check jaxprs and types internally.")
-no_tracing = _flag("jax_no_tracing", False, _bool, doc="Raise when a function is traced.")
+debug_nans = _flag("jax_debug_nans", False, "Raise FloatingPointError for nan results.")
+debug_infs = _flag("jax_debug_infs", False, "Raise FloatingPointError for infinities.")
+log_compiles = _flag("jax_log_compiles", False, "Log each trace and compilation.")
+explain_cache_misses = _flag("jax_explain_cache_misses", False, "Log why jit retraced.")
+log_checkpoint_residuals = _flag("jax_log_checkpoint_residuals", False)
+check_tracer_leaks = _flag("jax_check_tracer_leaks", False, "Find escaped tracers.")
+enable_checks = _flag("jax_enable_checks", False, "Check jaxprs and types internally.")
+no_tracing = _flag("jax_no_tracing", False, "Raise when a function is traced.")
 traceback_filtering = _flag(
     "jax_traceback_filtering",
     "auto",
-    flags.one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
-    doc="How frames of Tans are left out of tracebacks.",
+    "How frames of Tans are left out of tracebacks.",
+    parse=flags.one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
 )
-tracer_error_num_traceback_frames = _flag("jax_tracer_error_num_traceback_frames", 5, _int)
-include_full_tracebacks_in_locations = _flag(
-    "jax_include_full_tracebacks_in_locations", True, _bool
-)
-traceback_in_locations_limit = _flag("jax_traceback_in_locations_limit", 100, _int)
+tracer_error_num_traceback_frames = _flag("jax_tracer_error_num_traceback_frames", 5)
+include_full_tracebacks_in_locations = _flag("jax_include_full_tracebacks_in_locations", True)
+traceback_in_locations_limit = _flag("jax_traceback_in_locations_limit", 100)
 legacy_prng_key = _flag(
-    "jax_legacy_prng_key", LegacyPrngKeyState.ALLOW, flags.member_of(LegacyPrngKeyState)
+    "jax_legacy_prng_key", LegacyPrngKeyState.ALLOW, parse=flags.member_of(LegacyPrngKeyState)
 )
-enable_custom_prng = _flag("jax_enable_custom_prng", False, _bool)
-transfer_guard_host_to_device = _flag("jax_transfer_guard_host_to_device", None, _GUARD)
-transfer_guard_device_to_device = _flag("jax_transfer_guard_device_to_device", None, _GUARD)
-transfer_guard_device_to_host = _flag("jax_transfer_guard_device_to_host", None, _GUARD)
-all_transfer_guard = _flag("jax_transfer_guard", None, _GUARD)
+enable_custom_prng = _flag("jax_enable_custom_prng", False)
+transfer_guard_host_to_device = _flag("jax_transfer_guard_host_to_device", None, parse=_GUARD)
+transfer_guard_device_to_device = _flag("jax_transfer_guard_device_to_device", None, parse=_GUARD)
+transfer_guard_device_to_host = _flag("jax_transfer_guard_device_to_host", None, parse=_GUARD)
+all_transfer_guard = _flag("jax_transfer_guard", None, parse=_GUARD)
 array_garbage_collection_guard = _flag(
     "jax_array_garbage_collection_guard",
     None,
-    flags.optional(flags.one_of("allow", "log", "fatal")),
+    parse=flags.optional(flags.one_of("allow", "log", "fatal")),
 )
-thread_guard = _flag("jax_thread_guard", False, _bool)
+thread_guard = _flag("jax_thread_guard", False)
 send_traceback_to_runtime = _flag(
-    "jax_send_traceback_to_runtime", RuntimeTracebackMode.OFF, flags.member_of(RuntimeTracebackMode)
+    "jax_send_traceback_to_runtime",
+    RuntimeTracebackMode.OFF,
+    parse=flags.member_of(RuntimeTracebackMode),
 )
-pprint_use_color = _flag("jax_pprint_use_color", True, _bool, doc="Colour printed jaxprs.")
-debug_log_modules = _flag("jax_debug_log_modules", "", _text)
+pprint_use_color = _flag("jax_pprint_use_color", True, "Colour printed jaxprs.")
+debug_log_modules = _flag("jax_debug_log_modules", "")
 logging_level = _flag(
     "jax_logging_level",
     None,
-    flags.optional(flags.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
+    parse=flags.optional(flags.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
 )
-dump_ir_to = _flag("jax_dump_ir_to", "", _text, doc="Folder for a copy of each program.")
-dump_ir_modes = _flag("jax_dump_ir_modes", "stablehlo", _text)
+dump_ir_to = _flag("jax_dump_ir_to", "", "Folder for a copy of each program.")
+dump_ir_modes = _flag("jax_dump_ir_modes", "stablehlo")
 
 # The persistent compilation cache.
-enable_compilation_cache = _flag("jax_enable_compilation_cache", True, _bool)
-compilation_cache_dir = _flag("jax_compilation_cache_dir", None, _opt_text)
-compilation_cache_max_size = _flag("jax_compilation_cache_max_size", -1, _int)
-persistent_cache_min_compile_time_secs = _flag(
-    "jax_persistent_cache_min_compile_time_secs", 1.0, flags.real
-)
-persistent_cache_min_entry_size_bytes = _flag("jax_persistent_cache_min_entry_size_bytes", 0, _int)
+enable_compilation_cache = _flag("jax_enable_compilation_cache", True)
+compilation_cache_dir = _flag("jax_compilation_cache_dir", None, parse=_OPTIONAL_TEXT)
+compilation_cache_max_size = _flag("jax_compilation_cache_max_size", -1)
+persistent_cache_min_compile_time_secs = _flag("jax_persistent_cache_min_compile_time_secs", 1.0)
+persistent_cache_min_entry_size_bytes = _flag("jax_persistent_cache_min_entry_size_bytes", 0)
 persistent_cache_enable_xla_caches = _flag(
-    "jax_persistent_cache_enable_xla_caches", "xla_gpu_per_fusion_autotune_cache_dir", _opt_text
+    "jax_persistent_cache_enable_xla_caches",
+    "xla_gpu_per_fusion_autotune_cache_dir",
+    parse=_OPTIONAL_TEXT,
 )
-raise_persistent_cache_errors = _flag("jax_raise_persistent_cache_errors", False, _bool)
+raise_persistent_cache_errors = _flag("jax_raise_persistent_cache_errors", False)
 compilation_cache_include_metadata_in_key = _flag(
-    "jax_compilation_cache_include_metadata_in_key", False, _bool
+    "jax_compilation_cache_include_metadata_in_key", False
 )
 
-_PARSERS: Final = {bool: _bool, int: _int, str: _text}
 for _name, _default in INERT_DEFAULTS.items():
-    _parse = _PARSERS.get(type(_default), flags.anything)
-    _flag(_name, _default, _parse, doc="Accepted; changes nothing in Tans.")
+    _flag(_name, _default, "Accepted; changes nothing in Tans.")
 
 # Set by the packages that own the state, not by users.
 trace_marker: Final = Config(
@@ -287,7 +288,7 @@ def declare_flag(name: str, default: FlagValue, parse: flags.Parse, doc: str = "
     """
     if name in _by_name:
         raise ValueError(f"config: flag {name!r} is declared already; choose another name")
-    return _flag(name, default, parse, doc=doc)
+    return _flag(name, default, doc, parse)
 
 
 def all_flags() -> dict[str, Flag]:

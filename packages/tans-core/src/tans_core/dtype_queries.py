@@ -100,7 +100,8 @@ def finfo(dtype: DTypeLike) -> Any:
     found = _of_array_or_dtype(dtype)
     if not issubdtype(found, np.inexact):
         raise ValueError(f"finfo: given dtype {found}, expected a float dtype. See also iinfo.")
-    return ml_dtypes.finfo(found)
+    limits: Any = ml_dtypes.finfo
+    return limits(found)
 
 
 def iinfo(dtype: DTypeLike) -> Any:

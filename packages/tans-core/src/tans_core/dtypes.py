@@ -87,13 +87,15 @@ _COMPLEX: Final = (np.dtype("complex64"), np.dtype("complex128"))
 
 ALL_DTYPES: Final = (_BOOL, *SMALL_INTS, *_SIGNED, *_UNSIGNED, *SMALL_FLOATS, *_FLOATS, *_COMPLEX)
 _SUPPORTED: Final = frozenset(ALL_DTYPES) | {float0}
-_NARROWED: Final = {
+_NARROWED: Final[dict[Any, np.dtype]] = {
     np.dtype("int64"): np.dtype("int32"),
     np.dtype("uint64"): np.dtype("uint32"),
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
-_CANONICAL: Final = {dtype: _NARROWED.get(dtype, dtype) for dtype in _SUPPORTED}
+_CANONICAL: Final[dict[Any, np.dtype]] = {
+    dtype: _NARROWED.get(dtype, dtype) for dtype in _SUPPORTED
+}
 _DTYPE_CLASSES: Final = frozenset(type(dtype) for dtype in _SUPPORTED)
 _INEXACT: Final = frozenset((*SMALL_FLOATS, *_FLOATS, *_COMPLEX))
 _ML_BY_NAME: Final = {np.dtype(t).name: np.dtype(t) for t in MACHINE_LEARNING_TYPES}
@@ -181,7 +183,7 @@ def native(dtype: DTypeLike) -> DType:
     if dtype is None:
         return default_float()
     if is_extended(dtype):
-        return dtype
+        return dtype  # pyright: ignore[reportReturnType]  # just checked
     try:
         return _numpy_dtype(dtype) if dtype.__hash__ else _numpy_dtype.__wrapped__(dtype)
     except TypeError:
@@ -214,7 +216,7 @@ def canonicalize(dtype: DTypeLike) -> DType:
         if type(dtype) in _DTYPE_CLASSES and dtype in _CANONICAL:
             return _CANONICAL[dtype]
         found = native(dtype)
-        return _NARROWED.get(found, found)  # type: ignore[arg-type]
+        return _NARROWED.get(found) or found
     return native(dtype)
 
 
@@ -253,7 +255,7 @@ def requested(dtype: DTypeLike, where: str, stacklevel: int = 3) -> DType:
     mode = explicit_x64_dtypes.value
     if enable_x64.value or found not in _NARROWED or mode is ExplicitX64Mode.ALLOW:
         return found
-    narrowed = _NARROWED[found]  # type: ignore[index]
+    narrowed = _NARROWED[found]
     text = (
         f"{where}: given dtype {found}, but 64-bit types are off; expected {narrowed}, which is "
         "used instead. To keep 64 bits: tans.config.update('jax_enable_x64', True), or "
@@ -284,7 +286,7 @@ def short_name(dtype: DType) -> str:
       >>> short_name(np.dtype("complex64"))
       'c64'
     """
-    name = str(dtype.name) if is_extended(dtype) else np.dtype(dtype).name  # type: ignore
+    name = dtype.name
     if dtype == float0:
         return "float0"
     for long, short in (
@@ -309,7 +311,7 @@ def itemsize_bits(dtype: DTypeLike) -> int:
         return dtype.itemsize * 8
     found = native(dtype)
     if found in SMALL_INTS:
-        return int(found.name.lstrip("uint"))  # type: ignore[union-attr]
+        return int(found.name.lstrip("uint"))
     if found == np.dtype(ml_dtypes.float4_e2m1fn):
         return 4
-    return found.itemsize * 8  # type: ignore[union-attr]
+    return found.itemsize * 8

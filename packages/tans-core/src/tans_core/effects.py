@@ -84,7 +84,7 @@ def join_effects(*sets: Iterable[Effect]) -> Effects:
         return no_effects
     if len(joined) == 1 and isinstance(joined[0], frozenset):
         return joined[0]
-    return frozenset().union(*joined)
+    return no_effects.union(*joined)
 
 
 def ordered(effects: Iterable[Effect]) -> list[Effect]:

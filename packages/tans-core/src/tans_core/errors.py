@@ -35,8 +35,7 @@ def _see(page: str) -> str:
 
 
 def _shown(value: TracedValue) -> str:
-    describe = getattr(value, "describe", None)
-    return describe() if callable(describe) else str(value)
+    return value.describe() if hasattr(value, "describe") else str(value)
 
 
 def _origin(value: TracedValue) -> str:

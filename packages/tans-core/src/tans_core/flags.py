@@ -7,6 +7,7 @@ the compiled call without any Python running. Reading a flag is one attribute: `
 import functools
 import os
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any, Final, Self
 
 from tans_core._jaxlib import Config, unset
@@ -210,15 +211,23 @@ def one_of(*choices: str) -> Parse:
     return parse_choice
 
 
-def member_of(enum: type[Any]) -> Parse:
+def member_of(choices: type[Enum]) -> Parse:
     """Return a parser for members of an enum, given as member, value or (lower-case) name."""
-    by_word = {member.name.lower(): member for member in enum}
+    by_word = {member.name.lower(): member for member in choices}
 
     def parse_member(name: str, value: FlagValue) -> FlagValue:
-        if isinstance(value, enum):
+        if isinstance(value, choices):
             return value
         if isinstance(value, str) and value.lower() in by_word:
             return by_word[value.lower()]
         raise _refuse(name, value, "one of " + ", ".join(map(repr, by_word)))
 
     return parse_member
+
+
+_PARSERS: Final[dict[type, Parse]] = {bool: boolean, int: integer, float: real, str: text}
+
+
+def parser_of(default: FlagValue) -> Parse:
+    """Return the parser for values of the class of a default; None accepts anything."""
+    return _PARSERS.get(default.__class__, anything)

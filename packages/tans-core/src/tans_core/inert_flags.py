@@ -5,87 +5,59 @@ They are part of no key. A flag that gains a meaning moves to `tans_core.config`
 
 from typing import Any, Final
 
+_FALSE: Final = """
+    eager_constant_folding jax2tf_associative_scan_reductions jax_accurate_erf_inv
+    jax_bcoo_cusparse_lowering jax_compilation_cache_check_contents
+    jax_compilation_cache_expect_pgle jax_custom_jvp3 jax_custom_vjp3
+    jax_debug_leaked_clients_on_clear_backends jax_disable_most_optimizations
+    jax_disable_vmap_shmap_error jax_disallow_mesh_context_manager jax_distributed_debug
+    jax_distributed_verify_secure_credentials jax_enable_recoverability
+    jax_experimental_unsafe_xla_runtime_errors jax_export_deserialize_expired_versions
+    jax_export_ignore_forward_compatibility jax_force_dcn_cross_host_transfers jax_mosaic_allow_hlo
+    jax_pallas_enable_debug_checks jax_pallas_poison_buffers jax_pallas_verbose_errors jax_remat3
+    jax_remat_barrier_no_cotangents jax_remove_custom_partitioning_ptr_from_cache_key
+    jax_remove_size_one_mesh_axis_from_type jax_scan3 jax_share_binary_between_hosts
+    jax_skip_slow_tests jax_test_with_persistent_compilation_cache jax_threefry_gpu_kernel_lowering
+    jax_use_cpp_shard_args jax_use_emit_pipeline_primitive jax_use_simplified_jaxpr_constants
+"""
+_TRUE: Final = """
+    jax2tf_default_native_serialization jax_check_proxy_envs jax_compiler_enable_remat_pass
+    jax_enable_preemption_service jax_include_debug_info_in_dumps jax_mosaic_unzip_debug_locations
+    jax_ragged_dot_use_ragged_dot_instruction jax_raise_on_ppermute_sort_diff
+    jax_sort_devices_by_process_index jax_use_direct_linearize jax_use_rgv3
+"""
+_NONE: Final = """
+    jax_cross_host_transfer_timeout_seconds jax_cross_host_transfer_transfer_size
+    jax_hlo_source_file_canonicalization_regex jax_mtls_ca_file jax_mtls_cert_file
+    jax_mtls_key_file jax_mtls_peer_uri_prefix jax_source_url_schema jax_use_hlo_logistic_lowering
+"""
+_EMPTY: Final = """
+    exclude_test_targets jax_backend_target jax_cross_host_transfer_socket_address
+    jax_cross_host_transport_addresses jax_mock_gpu_topology jax_test_dut jax_xla_backend
+    test_targets
+"""
 INERT_DEFAULTS: Final[dict[str, Any]] = {
-    "eager_constant_folding": False,
-    "exclude_test_targets": "",
-    "jax2tf_associative_scan_reductions": False,
-    "jax2tf_default_native_serialization": True,
-    "jax_accurate_erf_inv": False,
-    "jax_backend_target": "",
-    "jax_bcoo_cusparse_lowering": False,
+    **dict.fromkeys(_FALSE.split(), False),
+    **dict.fromkeys(_TRUE.split(), True),
+    **dict.fromkeys(_NONE.split(), None),
+    **dict.fromkeys(_EMPTY.split(), ""),
     "jax_captured_constants_report_frames": 0,
-    "jax_check_proxy_envs": True,
-    "jax_compilation_cache_check_contents": False,
-    "jax_compilation_cache_expect_pgle": False,
+    "jax_serialization_version": 0,
+    "jax_test_num_threads": 0,
+    "mock_num_gpu_processes": 0,
     "jax_compiler_detailed_logging_min_ops": 10,
-    "jax_compiler_enable_remat_pass": True,
+    "jax_export_calling_convention_version": 10,
+    "jax_num_generated_cases": 10,
     "jax_cpu_get_global_topology_timeout_minutes": 5,
     "jax_cpu_get_local_topology_timeout_minutes": 2,
-    "jax_cross_host_transfer_socket_address": "",
-    "jax_cross_host_transfer_timeout_seconds": None,
-    "jax_cross_host_transfer_transfer_size": None,
-    "jax_cross_host_transport_addresses": "",
     "jax_cuda_visible_devices": "all",
-    "jax_custom_jvp3": False,
-    "jax_custom_vjp3": False,
-    "jax_debug_leaked_clients_on_clear_backends": False,
-    "jax_disable_most_optimizations": False,
-    "jax_disable_vmap_shmap_error": False,
-    "jax_disallow_mesh_context_manager": False,
-    "jax_distributed_debug": False,
-    "jax_distributed_verify_secure_credentials": False,
-    "jax_enable_preemption_service": True,
-    "jax_enable_recoverability": False,
-    "jax_experimental_unsafe_xla_runtime_errors": False,
-    "jax_export_calling_convention_version": 10,
-    "jax_export_deserialize_expired_versions": False,
-    "jax_export_ignore_forward_compatibility": False,
-    "jax_force_dcn_cross_host_transfers": False,
-    "jax_hlo_source_file_canonicalization_regex": None,
-    "jax_include_debug_info_in_dumps": True,
-    "jax_mock_gpu_topology": "",
-    "jax_mosaic_allow_hlo": False,
-    "jax_mosaic_unzip_debug_locations": True,
-    "jax_mtls_ca_file": None,
-    "jax_mtls_cert_file": None,
-    "jax_mtls_key_file": None,
-    "jax_mtls_peer_uri_prefix": None,
-    "jax_num_generated_cases": 10,
     "jax_oneapi_visible_devices": "all",
+    "jax_rocm_visible_devices": "all",
     "jax_pallas_auto_assign_collective_ids": "no",
     "jax_pallas_auto_assign_collective_ids_limit": 25,
-    "jax_pallas_enable_debug_checks": False,
-    "jax_pallas_poison_buffers": False,
-    "jax_pallas_verbose_errors": False,
     "jax_pgle_aggregation_percentile": 90,
     "jax_pgle_profiling_runs": 3,
-    "jax_ragged_dot_use_ragged_dot_instruction": True,
-    "jax_raise_on_ppermute_sort_diff": True,
-    "jax_remat3": False,
-    "jax_remat_barrier_no_cotangents": False,
-    "jax_remove_custom_partitioning_ptr_from_cache_key": False,
-    "jax_remove_size_one_mesh_axis_from_type": False,
-    "jax_rocm_visible_devices": "all",
-    "jax_scan3": False,
-    "jax_serialization_version": 0,
-    "jax_share_binary_between_hosts": False,
     "jax_share_binary_between_hosts_timeout_ms": 1200000,
-    "jax_skip_slow_tests": False,
-    "jax_sort_devices_by_process_index": True,
-    "jax_source_url_schema": None,
-    "jax_test_dut": "",
-    "jax_test_num_threads": 0,
-    "jax_test_with_persistent_compilation_cache": False,
-    "jax_threefry_gpu_kernel_lowering": False,
-    "jax_use_cpp_shard_args": False,
-    "jax_use_direct_linearize": True,
-    "jax_use_emit_pipeline_primitive": False,
-    "jax_use_hlo_logistic_lowering": None,
     "jax_use_magma": "auto",
-    "jax_use_rgv3": True,
-    "jax_use_simplified_jaxpr_constants": False,
-    "jax_xla_backend": "",
     "max_cases_sampling_retries": 100,
-    "mock_num_gpu_processes": 0,
-    "test_targets": "",
 }

@@ -10,7 +10,6 @@ The join is memoised on the (dtype, weak) pairs: promotion is on the path of eve
 """
 
 import functools
-import operator
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -81,7 +80,7 @@ _BOUNDS: Final = {
 
 def _least_upper_bound(mode: NumpyDtypePromotion, nodes: frozenset[Node]) -> Node:
     bounds = _BOUNDS[mode]
-    common = functools.reduce(operator.and_, (bounds[node] for node in nodes))
+    common = frozenset[Node].intersection(*(bounds[node] for node in nodes))
     for node in common:
         if common <= bounds[node]:
             return node
@@ -139,8 +138,8 @@ def _join(operands: tuple[WeakDType, ...]) -> WeakDType:
     if any(dtypes.is_extended(dtype) or dtype == dtypes.float0 for dtype, _ in operands):
         return _join_unordered(operands)
     allow = explicit_x64_dtypes.value is ExplicitX64Mode.ALLOW
-    narrow = (lambda dtype: dtype) if allow else dtypes.canonicalize
-    nodes = frozenset(_node(narrow(dtype), weak) for dtype, weak in operands)  # type: ignore
+    narrow: Any = dtypes.native if allow else dtypes.canonicalize
+    nodes = frozenset(_node(narrow(dtype), weak) for dtype, weak in operands)
     bound = _least_upper_bound(numpy_dtype_promotion.value, nodes)
     if isinstance(bound, type):
         return dtypes.default_dtype(bound), True
@@ -181,10 +180,10 @@ def weak_dtype_of(x: Any) -> WeakDType:
     Raises:
       TypeError: `x` has no dtype.
     """
-    aval = getattr(x, "aval", None)
+    aval: Any = getattr(x, "aval", None)
     if aval is not None:
         return aval.dtype, aval.weak_type
-    kind = type(x)
+    kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]  # x is anything
     if kind in _SCALAR_OPERANDS:
         return _SCALAR_OPERANDS[kind](), True
     if kind is bool:
@@ -196,16 +195,18 @@ def _slow_weak_dtype_of(x: Any) -> WeakDType:
     if isinstance(x, type) and x in _SCALAR_OPERANDS:
         return _SCALAR_OPERANDS[x](), True
     if isinstance(x, np.generic | np.ndarray):
-        return dtypes.canonicalize(x.dtype), False
+        dtype: Any = x.dtype  # pyright: ignore[reportUnknownMemberType]  # NumPy's own generics
+        return dtypes.canonicalize(dtype), False
     if dtypes.is_python_scalar(x):
         return _SCALAR_OPERANDS.get(dtypes_kind(x), lambda: _BOOL)(), not isinstance(x, bool)
-    if isinstance(x, list | tuple | dict | set):
+    if type(x) in (list, tuple, dict, set):
         raise TypeError(
             f"result_type: given a {type(x).__name__}, expected an array, a scalar or a dtype. "
             "Convert it first: jnp.asarray(x)."
         )
-    if hasattr(x, "__jax_array__"):
-        return weak_dtype_of(x.__jax_array__())
+    as_array: Any = getattr(x, "__jax_array__", None)
+    if as_array is not None:
+        return weak_dtype_of(as_array())
     allow = explicit_x64_dtypes.value is ExplicitX64Mode.ALLOW
     found = dtypes.native(x) if allow else dtypes.canonicalize(x)
     return found, bool(getattr(x, "weak_type", False))
@@ -263,9 +264,9 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
       >>> promote_types("uint64", "int32")
       dtype('float64')
     """
-    nodes = [kind if _is_weak_class(kind) else dtypes.native(kind) for kind in (a, b)]
+    nodes: list[Any] = [k if _is_weak_class(k) else dtypes.native(k) for k in (a, b)]
     if any(dtypes.is_extended(node) for node in nodes):
-        return _join_unordered(tuple((node, False) for node in nodes))[0]
+        return _join_unordered(tuple((node, False) for node in nodes))[0]  # type: ignore
     bound = _least_upper_bound(numpy_dtype_promotion.value, frozenset(nodes))
     return np.dtype(bound)
 

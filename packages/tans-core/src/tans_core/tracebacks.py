@@ -33,7 +33,7 @@ def _is_hidden(frame: FrameType) -> bool:
 
 def filtered(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback without the hidden frames; None when nothing is left."""
-    kept = []
+    kept: list[TracebackType] = []
     while traceback is not None:
         if not _is_hidden(traceback.tb_frame):
             kept.append(traceback)

@@ -196,7 +196,8 @@ def transpose(outer_treedef: Any, inner_treedef: Any | None, pytree_to_transpose
     """
     flat, treedef = registry.flatten(pytree_to_transpose)
     if inner_treedef is None:
-        inner_treedef = structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+        first = outer_treedef.flatten_up_to(pytree_to_transpose)[0]
+        return transpose(outer_treedef, structure(first), pytree_to_transpose)
     inner_size, outer_size = inner_treedef.num_leaves, outer_treedef.num_leaves
     if not inner_size or not outer_size:
         raise ValueError(

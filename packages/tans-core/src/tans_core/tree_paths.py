@@ -82,14 +82,14 @@ def prefix_mismatches(
     """
     if is_leaf is not None and is_leaf(prefix):
         return
-    given = registry.flatten_one_level_with_keys(prefix)
+    given: Any = registry.flatten_one_level_with_keys(prefix)
     if given is None:
         return
     if type(prefix) is not type(full):
         yield Mismatch(path, _shown(prefix), f"{_shown(full)} as in the other tree")
         return
-    wanted = registry.flatten_one_level_with_keys(full)
-    given_children, wanted_children = list(given[0]), list(wanted[0])
+    wanted: Any = registry.flatten_one_level_with_keys(full)
+    given_children, wanted_children = [*given[0]], [*wanted[0]]
     mismatch = _level_mismatch(prefix, full, given_children, wanted_children, path)
     if mismatch is None and given[1] != wanted[1]:
         mismatch = Mismatch(
@@ -130,10 +130,10 @@ def _kind(tree: Tree) -> str:
 def _shown(tree: Tree) -> str:
     if tree is None:
         return "None"
-    if isinstance(tree, list | tuple):
+    if issubclass(type(tree), list | tuple):
         return f"{_kind(tree)} of length {len(tree)}"
-    if isinstance(tree, dict):
-        return f"{_kind(tree)} with keys {list(tree)}"
+    if issubclass(type(tree), dict):
+        return f"{_kind(tree)} with keys {[*tree]}"
     return _kind(tree)
 
 

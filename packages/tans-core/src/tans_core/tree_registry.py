@@ -43,7 +43,7 @@ def register_pytree_node[T](
     registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
 
-def register_pytree_node_class[C: type](cls: C) -> C:
+def register_pytree_node_class[C: type[Any]](cls: C) -> C:
     """Class decorator: make a class with `tree_flatten` and `tree_unflatten` a container.
 
     Args:
@@ -82,16 +82,15 @@ def register_pytree_with_keys[T](
       unflatten_func: takes (auxiliary data, children).
       flatten_func: as `flatten_with_keys` without the keys, for speed.
     """
-    if flatten_func is None:
 
-        def flatten_func(node: T) -> tuple[Children, AuxData]:
-            keyed, aux = flatten_with_keys(node)
-            return [child for _, child in keyed], aux
+    def without_keys(node: T) -> tuple[Children, AuxData]:
+        keyed, aux = flatten_with_keys(node)
+        return [child for _, child in keyed], aux
 
-    register_pytree_node(nodetype, flatten_func, unflatten_func, flatten_with_keys)
+    register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
 
 
-def register_pytree_with_keys_class[C: type](cls: C) -> C:
+def register_pytree_with_keys_class[C: type[Any]](cls: C) -> C:
     """Class decorator: as `register_pytree_node_class`, with `tree_flatten_with_keys`."""
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     keyed = operator.methodcaller("tree_flatten_with_keys")
@@ -99,7 +98,7 @@ def register_pytree_with_keys_class[C: type](cls: C) -> C:
     return cls
 
 
-def register_static[C: type](cls: C) -> C:
+def register_static[C: type[Any]](cls: C) -> C:
     """Class decorator: instances are containers without children, all of them auxiliary data.
 
     Args:
@@ -109,8 +108,8 @@ def register_static[C: type](cls: C) -> C:
     return cls
 
 
-def register_dataclass[C: type](
-    nodetype: C | None = None,
+def register_dataclass(
+    nodetype: Any = None,
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
@@ -170,12 +169,12 @@ def _check_fields(
         )
     if not dataclasses.is_dataclass(nodetype):
         return
-    known = {f.name for f in dataclasses.fields(nodetype) if f.init}
+    known = {field.name for field in dataclasses.fields(nodetype) if field.init}
     listed = {*data_fields, *meta_fields}
     missing, surplus = known - listed - {*drop_fields}, listed - known
     if missing or surplus:
         raise ValueError(
-            f"register_dataclass: {nodetype.__name__}: given data_fields and meta_fields"
+            f"register_dataclass: {nodetype}: given data_fields and meta_fields"
             f"{f' without {sorted(missing)}' if missing else ''}"
             f"{f' with unknown {sorted(surplus)}' if surplus else ''}; expected every field with "
             "init=True in one of the lists. Put fields to leave out into drop_fields."
@@ -234,7 +233,7 @@ class _Callee:
         return repr(self.fun)
 
 
-class Partial(functools.partial):
+class Partial(functools.partial[Any]):
     """`functools.partial` as a container: its arguments are children, its function is not.
 
     Args:
@@ -252,7 +251,7 @@ class Partial(functools.partial):
 
     def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> "Partial":
         """Return a new partial; nested ones are kept apart."""
-        if isinstance(func, functools.partial):
+        if issubclass(type(func), functools.partial):
             func = _Callee(func)
         return super().__new__(cls, func, *args, **kw)
 
@@ -264,5 +263,5 @@ register_pytree_node(
 )
 
 
-def _make_partial(func: Callable[..., Any], args: Any, keywords: Any) -> Partial:
+def _make_partial(func: Any, args: Any, keywords: Any) -> Partial:
     return Partial(func, *args, **keywords)

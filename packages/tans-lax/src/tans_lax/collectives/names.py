@@ -36,7 +36,7 @@ def bound_size(where: str, name: AxisName) -> int:
         if known == name:
             return size
     names = [known for known, _ in bound]
-    near = did_you_mean(name, [n for n in names if isinstance(n, str)]) if names else ""
+    near = did_you_mean(str(name), [n for n in names if isinstance(n, str)])
     raise NameError(
         message(
             where,
