@@ -35,7 +35,7 @@ COMBINE = {
     "scatter_min": np.minimum,
     "scatter_max": np.maximum,
 }
-LAWS = settings(max_examples=25, deadline=None)
+LAWS = settings(max_examples=15, deadline=None)
 
 
 @given(oracle.cases(bounds=False))

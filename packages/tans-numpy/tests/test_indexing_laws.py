@@ -9,7 +9,7 @@ import tans_numpy as jnp
 from tans_batching import vmap
 from tans_xla import jit
 
-LAWS = settings(max_examples=40, deadline=None)
+LAWS = settings(max_examples=20, deadline=None)
 UFUNCS = {
     "add": np.add,
     "subtract": np.subtract,
