@@ -194,9 +194,8 @@ def weak_dtype_of(x: Any) -> WeakDType:
 def _slow_weak_dtype_of(x: Any) -> WeakDType:
     if isinstance(x, type) and x in _SCALAR_OPERANDS:
         return _SCALAR_OPERANDS[x](), True
-    if isinstance(x, np.generic | np.ndarray):
-        dtype: Any = x.dtype  # pyright: ignore[reportUnknownMemberType]  # NumPy's own generics
-        return dtypes.canonicalize(dtype), False
+    if issubclass(x.__class__, np.generic | np.ndarray):
+        return dtypes.canonicalize(x.dtype), False
     if dtypes.is_python_scalar(x):
         return _SCALAR_OPERANDS.get(dtypes_kind(x), lambda: _BOOL)(), not isinstance(x, bool)
     if type(x) in (list, tuple, dict, set):
