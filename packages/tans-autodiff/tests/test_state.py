@@ -1,4 +1,4 @@
-"""Errors leave no trace behind; threads don't disturb each other; nothing waits for the collector."""
+"""Errors leave no trace behind, threads don't disturb each other, traces are freed at once."""
 
 import gc
 import threading

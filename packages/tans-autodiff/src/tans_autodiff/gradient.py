@@ -172,7 +172,7 @@ def _differentiator(
     return differentiate
 
 
-def _check_scalar(name: str, out: Any, running: open_linearization) -> AbstractValue:
+def _check_scalar(name: str, out: Any, running: open_linearization) -> Any:
     if not is_value(out):
         shown = repr(tree.map(running.lower, out))
         raise TypeError(
@@ -183,7 +183,7 @@ def _check_scalar(name: str, out: Any, running: open_linearization) -> AbstractV
                 "Return one number, or pass has_aux=True to return other values beside it.",
             )
         )
-    aval = typeof(out)
+    aval: Any = typeof(out)
     shape = getattr(aval, "shape", None)
     if shape != ():
         remedy = "Reduce the output to a scalar with output.sum(), or use jax.jacobian."
@@ -217,7 +217,7 @@ def _gradients(running: open_linearization, out: Value, aval: AbstractValue) -> 
 
 
 @functools.lru_cache(maxsize=256)
-def one(aval: AbstractValue) -> Any:
+def one(aval: Any) -> Any:
     """Return the scalar 1 of a type: the cotangent of the result that is differentiated."""
     if aval.weak_type:
         return 1 + 0j if np.issubdtype(aval.dtype, np.complexfloating) else 1.0

@@ -72,7 +72,7 @@ class JVPTrace(Trace):
         if not touched:
             return bind_in(parent, primitive, args, params)
         fill_zeros(primals, tangents)
-        rule = rules.jvp[primitive]
+        rule: Any = rules.jvp[primitive]
         old = swap_trace(parent)
         try:
             if type(rule) is ContextRule:

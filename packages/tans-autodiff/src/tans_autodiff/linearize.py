@@ -73,7 +73,7 @@ class LinearizeTrace(Trace):
             return bind_in(self.parent, primitive, args, params)
         if mixed:
             fill_zeros(primals, tangents)
-        rule = _linearize_rules.find(primitive)
+        rule: Any = _linearize_rules.find(primitive)
         split = self.split
         verbatim, split.verbatim = split.verbatim, rule is not None
         if rule is None:

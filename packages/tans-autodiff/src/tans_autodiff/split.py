@@ -73,7 +73,7 @@ class SplitTrace(JaxprTrace):
 
     @override
     def lift(self, x: Value) -> Atom:
-        """Return the atom for a value; zeros that a linearize row made are made again, not saved."""
+        """Return the atom for a value; zeros that a linearize row made are made anew, not saved."""
         remake = self._remakes.get(id(x)) if self._remakes else None
         if remake is None or remake[1].multiple_results:
             return super().lift(x)

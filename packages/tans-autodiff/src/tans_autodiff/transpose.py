@@ -14,7 +14,7 @@ from tans_core import rules
 from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import message
-from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var
+from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Literal
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.state import state
@@ -22,7 +22,7 @@ from tans_core.types import AbstractValue
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import add_tangents
 
-type Env = dict[Var, Value]
+type Env = dict[Any, Value]  # keys are variables
 type Cotangent = Any  # a Value, or a symbolic zero
 
 
@@ -52,8 +52,8 @@ class ValueAccum:
 def pull_back(
     eqns: Sequence[Eqn],
     known: Env,
-    cotangents: dict[Var, Value],
-    accums: dict[Var, Any] | None = None,
+    cotangents: Env,
+    accums: dict[Any, Any] | None = None,
 ) -> None:
     """Walk linear equations backwards.
 
@@ -92,14 +92,14 @@ def _transpose_eqn(
     eqn: Eqn,
     known: Env,
     ct: Any,
-    cotangents: dict[Var, Value],
-    accums: dict[Var, Any] | None,
+    cotangents: Env,
+    accums: dict[Any, Any] | None,
 ) -> None:
     operands = [
         v.val if type(v) is Literal else known[v] if v in known else LinearInput(v.aval)
         for v in eqn.invars
     ]
-    rule = rules.transpose[eqn.op.primitive]
+    rule: Any = rules.transpose[eqn.op.primitive]
     try:
         if type(rule) is ContextRule:
             results = rule.rule(transpose_context, ct, *operands, **eqn.op.params)
@@ -158,14 +158,14 @@ def backward_pass(
         (v, x) for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is not LinearInput
     )
     eqns = evaluate_known(jaxpr.eqns, known)
-    sums: dict[Var, Value] = {}
+    sums: Env = {}
     seed(sums, jaxpr.outvars, cotangents, known)
     pull_back(eqns, known, sums)
     return [sums[v] if v in sums else Zero(v.aval.to_cotangent()) for v in linear]
 
 
 def seed(
-    sums: dict[Var, Value],
+    sums: Env,
     outvars: Sequence[Atom],
     cotangents: Sequence[Cotangent],
     known: Env,

@@ -210,7 +210,8 @@ def _flatten_vjp_with_keys(v: VJP) -> tuple[Any, Any]:
 
 def _unflatten_vjp(static: Any, children: Any) -> VJP:
     fun, in_tree, out_tree, want_logs = static
-    return VJP(fun, in_tree, out_tree, *children, want_logs)
+    args_res, opaque, structured = children
+    return VJP(fun, in_tree, out_tree, args_res, opaque, structured, want_logs)
 
 
 register_pytree_with_keys(VJP, _flatten_vjp_with_keys, _unflatten_vjp, _flatten_vjp)
