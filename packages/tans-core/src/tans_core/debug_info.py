@@ -2,7 +2,9 @@
 
 import inspect
 import os
+import weakref
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 from tans_core.tree_registry import registry
@@ -13,22 +15,30 @@ class DebugInfo:
 
     Args:
       traced_for: name of the transformation, such as ``jit``.
-      fun: the function.
+      fun: the function; held weakly, because caches that live as long as the function keep its
+        jaxprs, and those keep this object.
     """
 
-    __slots__ = ("_arg_names", "fun", "traced_for")
+    __slots__ = ("_arg_names", "_fun", "location", "name", "traced_for")
 
     def __init__(
         self, traced_for: str, fun: Callable[..., Any], arg_names: Sequence[str] = ()
     ) -> None:
         self.traced_for = traced_for
-        self.fun = fun
+        self.name = name_of(fun)
+        self.location = _Location(fun)
+        try:
+            # A bound method is made anew at each access; its object and function live on.
+            kind = weakref.WeakMethod if isinstance(fun, MethodType) else weakref.ref
+            self._fun: Callable[[], Any] = kind(fun)
+        except TypeError:  # an object without weak references, such as a bound method of C code
+            self._fun = _gone
         self._arg_names = tuple(arg_names)
 
     @property
-    def name(self) -> str:
-        """The function's name."""
-        return name_of(self.fun)
+    def fun(self) -> Callable[..., Any] | None:
+        """The function, or None when it is gone."""
+        return self._fun()
 
     @property
     def arg_names(self) -> tuple[str, ...]:
@@ -36,18 +46,10 @@ class DebugInfo:
         return self._arg_names
 
     @property
-    def location(self) -> str:
-        """File and line of the function, or an empty string."""
-        inner = inspect.unwrap(self.fun) if hasattr(self.fun, "__wrapped__") else self.fun
-        while hasattr(inner, "func") and not hasattr(inner, "__code__"):
-            inner = inner.func  # functools.partial
-        code = getattr(inner, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-
-    @property
     def place(self) -> str:
         """The function with its place, as messages show it."""
-        at = f" at {self.location}" if self.location else ""
+        location = str(self.location)
+        at = f" at {location}" if location else ""
         return f"{self.name}{at}, traced for {self.traced_for}"
 
     @staticmethod
@@ -66,6 +68,29 @@ class DebugInfo:
                 line = user_line(eqn.traceback)
                 return f", computed by {eqn.primitive}{' at ' + line if line else ''}{where}"
         return where
+
+
+class _Location:
+    """Prints as the file and line of a function, or as an empty string."""
+
+    __slots__ = ("_code",)
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        inner = inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun
+        while hasattr(inner, "func") and not hasattr(inner, "__code__"):
+            inner = inner.func  # functools.partial
+        self._code = getattr(inner, "__code__", None)
+
+    def __str__(self) -> str:
+        code = self._code
+        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+
+    def __bool__(self) -> bool:
+        return self._code is not None
+
+
+def _gone() -> None:
+    return None
 
 
 class CallInfo(DebugInfo):
@@ -109,7 +134,9 @@ class CallInfo(DebugInfo):
         return tuple(texts)
 
 
-def _parameter_names(fun: Callable[..., Any]) -> list[str]:
+def _parameter_names(fun: Callable[..., Any] | None) -> list[str]:
+    if fun is None:
+        return []
     try:
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):
