@@ -17,7 +17,7 @@ from tans_core import Primitive, ShapedArray, is_linear_input, typeof
 from tans_core.dtypes import is_complex
 from tans_lax.contractions import dot_general_p
 from tans_lax.contractions.types import Axes, DimensionNumbers, free_axes
-from tans_lax.rows import jvp_of
+from tans_lax.rows import jvp_of, not_linear
 
 type Value = Any
 
@@ -35,6 +35,8 @@ def _rhs_tangent(t: Value, lhs: Value, rhs: Value, **params: Any) -> Value:
 def _dot_general_transpose(
     ct: Value, lhs: Value, rhs: Value, *, dimension_numbers: DimensionNumbers, **params: Any
 ) -> tuple[Value | None, Value | None]:
+    if is_linear_input(lhs) and is_linear_input(rhs):
+        not_linear(ct, lhs, rhs)
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     params |= {"out_sharding": None}
     lhs_aval = lhs.aval if is_linear_input(lhs) else typeof(lhs)

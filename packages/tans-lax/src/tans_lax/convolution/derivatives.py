@@ -18,7 +18,7 @@ from tans_core import Primitive, ShapedArray, is_linear_input, typeof
 from tans_lax.convolution import conv_general_dilated_p
 from tans_lax.convolution.axes import fold_axis, split_axis
 from tans_lax.convolution.dimensions import ConvDimensionNumbers
-from tans_lax.rows import jvp_of
+from tans_lax.rows import jvp_of, not_linear
 from tans_lax.windows.padding import dilated_size
 
 type Value = Any
@@ -38,6 +38,8 @@ def _rhs_tangent(t: Value, lhs: Value, rhs: Value, **params: Any) -> Value:
 def _conv_transpose(
     ct: Value, lhs: Value, rhs: Value, **params: Any
 ) -> tuple[Value | None, Value | None]:
+    if is_linear_input(lhs) and is_linear_input(rhs):
+        not_linear(ct, lhs, rhs)
     params |= {"out_sharding": None}
     if is_linear_input(lhs):
         return _lhs_cotangent(ct, lhs.aval, rhs, params), None

@@ -38,7 +38,7 @@ def _complex_extremum(direction: str, x: IrValue, y: IrValue) -> IrValue:
     x_re, y_re = (part_of(z, "real") for z in (x, y))
     ties = hlo.compare(x_re, y_re, "EQ")
     by_real = hlo.compare(x_re, y_re, direction)
-    by_imag = hlo.compare(*(part_of(z, "imag") for z in (x, y)), direction)
+    by_imag = hlo.compare(part_of(x, "imag"), part_of(y, "imag"), direction)
     return hlo.select(hlo.select(ties, by_imag, by_real), x, y)
 
 

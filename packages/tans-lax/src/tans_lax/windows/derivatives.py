@@ -22,7 +22,6 @@ from tans_core import (
     typeof,
     zero_tangent,
 )
-from tans_core.dtypes import native
 from tans_lax.rows import (
     instantiate_zeros,
     jvp_of,
@@ -67,7 +66,7 @@ def _window_sum_transpose(ct: Value, x: ShapedArray, **params: Any) -> Value:
         below = window - 1 - low
         needed = dilated_size(size, base) + window - 1 if size else window - 1
         config.append((below, needed - below - spread, stride - 1))
-    zero = np.zeros((), native(typeof(ct).dtype))[()]
+    zero = np.asarray(0, typeof(ct).dtype)[()]
     if any(entry != (0, 0, 0) for entry in config):
         ct = lax.pad(ct, zero, tuple(config))
     ones = (1,) * x.ndim
