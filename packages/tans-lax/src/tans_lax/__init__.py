@@ -92,20 +92,22 @@ _PUBLIC: Final = {
         cumlogsumexp cumlogsumexp_p cummax cummax_p cummin cummin_p cumprod cumprod_p cumsum
         cumsum_p
     """,
-    "contractions": "batch_matmul dot dot_general dot_general_p",
+    "contractions": "DotDimensionNumbers batch_matmul dot dot_general dot_general_p",
     "contractions.precision": """
-        DotAlgorithm DotAlgorithmPreset Precision canonicalize_precision
+        DotAlgorithm DotAlgorithmPreset Precision PrecisionLike canonicalize_precision
     """,
     "convolution": """
         conv conv_general_dilated conv_general_dilated_p conv_general_dilated_patches
         conv_transpose conv_with_general_padding
     """,
     "convolution.dimensions": """
-        ConvDimensionNumbers conv_dimension_numbers conv_general_permutations
-        conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple
+        ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers conv_dimension_numbers
+        conv_general_permutations conv_general_shape_tuple conv_shape_tuple
+        conv_transpose_shape_tuple
     """,
     "control_flow.scan": "scan scan_p",
-    "control_flow.while_loop": "fori_loop while_loop while_p",
+    "control_flow.while_loop": "while_loop while_p",
+    "control_flow.fori_loop": "fori_loop",
     "control_flow.cond": "cond cond_p switch",
     "control_flow.associative_scan": "associative_scan",
     "sorting": "sort sort_key_val sort_p top_k top_k_p",
