@@ -191,10 +191,14 @@ def weak_dtype_of(x: Any) -> WeakDType:
     return _slow_weak_dtype_of(x)
 
 
+def _is_numpy(x: Any) -> bool:
+    return isinstance(x, np.generic | np.ndarray)
+
+
 def _slow_weak_dtype_of(x: Any) -> WeakDType:
-    if isinstance(x, type) and x in _SCALAR_OPERANDS:
+    if _is_weak_class(x):
         return _SCALAR_OPERANDS[x](), True
-    if issubclass(x.__class__, np.generic | np.ndarray):
+    if _is_numpy(x):
         return dtypes.canonicalize(x.dtype), False
     if dtypes.is_python_scalar(x):
         return _SCALAR_OPERANDS.get(dtypes_kind(x), lambda: _BOOL)(), not isinstance(x, bool)
