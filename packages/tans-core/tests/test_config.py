@@ -159,11 +159,6 @@ def test_user_context_is_in_the_trace_context():
         assert config.trace_context() != before
 
 
-def test_declaring_a_flag_twice_is_refused():
-    with pytest.raises(ValueError, match="declared already"):
-        config.declare_flag("jax_enable_x64", False, flags.boolean)
-
-
 def test_values_lists_every_flag():
     assert settings.values["jax_enable_x64"] is False
     assert "jax_enable_x64" in dir(settings)

@@ -50,7 +50,6 @@ numpy_dtype_promotion = _staged(
     "jax_numpy_dtype_promotion",
     NumpyDtypePromotion.STANDARD,
     "'strict' allows only promotion of Python scalars.",
-    parse=flags.member_of(NumpyDtypePromotion),
 )
 numpy_rank_promotion = _staged(
     "jax_numpy_rank_promotion",
@@ -62,7 +61,6 @@ explicit_x64_dtypes = _staged(
     "jax_explicit_x64_dtypes",
     ExplicitX64Mode.WARN,
     "What asking for a 64-bit dtype does while x64 is off.",
-    parse=flags.member_of(ExplicitX64Mode),
 )
 default_matmul_precision = _staged(
     "jax_default_matmul_precision",
@@ -160,9 +158,7 @@ traceback_filtering = _flag(
 tracer_error_num_traceback_frames = _flag("jax_tracer_error_num_traceback_frames", 5)
 include_full_tracebacks_in_locations = _flag("jax_include_full_tracebacks_in_locations", True)
 traceback_in_locations_limit = _flag("jax_traceback_in_locations_limit", 100)
-legacy_prng_key = _flag(
-    "jax_legacy_prng_key", LegacyPrngKeyState.ALLOW, parse=flags.member_of(LegacyPrngKeyState)
-)
+legacy_prng_key = _flag("jax_legacy_prng_key", LegacyPrngKeyState.ALLOW)
 enable_custom_prng = _flag("jax_enable_custom_prng", False)
 transfer_guard_host_to_device = _flag("jax_transfer_guard_host_to_device", None, parse=_GUARD)
 transfer_guard_device_to_device = _flag("jax_transfer_guard_device_to_device", None, parse=_GUARD)
@@ -177,7 +173,6 @@ thread_guard = _flag("jax_thread_guard", False)
 send_traceback_to_runtime = _flag(
     "jax_send_traceback_to_runtime",
     RuntimeTracebackMode.OFF,
-    parse=flags.member_of(RuntimeTracebackMode),
 )
 pprint_use_color = _flag("jax_pprint_use_color", True, "Colour printed jaxprs.")
 debug_log_modules = _flag("jax_debug_log_modules", "")
@@ -277,20 +272,6 @@ def read(name: str) -> FlagValue:
     return find_flag(name).value
 
 
-def declare_flag(name: str, default: FlagValue, parse: flags.Parse, doc: str = "") -> Flag:
-    """Add a flag of another package; it is outside the jit key and the trace context.
-
-    Args:
-      name: full name; a second declaration of one name raises ValueError.
-      default: canonical value without environment and updates.
-      parse: one of the parsers of `tans_core.flags`.
-      doc: what the flag does, one line.
-    """
-    if name in _by_name:
-        raise ValueError(f"config: flag {name!r} is declared already; choose another name")
-    return _flag(name, default, doc, parse)
-
-
 def all_flags() -> dict[str, Flag]:
     """Return every declared flag by name."""
     return dict(_by_name)
@@ -341,13 +322,7 @@ def __getattr__(name: str) -> FlagValue:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class UserContext(Flag):
-    """A value of the user's that takes part in every jit and trace key."""
-
-    __slots__ = ()
-
-
-def make_user_context(default_value: FlagValue = None) -> UserContext:
+def make_user_context(default_value: FlagValue = None) -> Flag:
     """Make a per-thread value on which traced and compiled programs depend.
 
     Args:
@@ -363,9 +338,7 @@ def make_user_context(default_value: FlagValue = None) -> UserContext:
       ...     context.value
       'b'
     """
-    return UserContext(
-        "user_context", default_value, flags.anything, jit_key=True, trace_context=True
-    )
+    return Flag("user_context", default_value, flags.anything, jit_key=True, trace_context=True)
 
 
 def checking_leaks() -> Override:

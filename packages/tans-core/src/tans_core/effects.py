@@ -6,7 +6,7 @@ inside loops, branches, remat or custom derivatives.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 
 class Effect:
@@ -85,15 +85,6 @@ def join_effects(*sets: Iterable[Effect]) -> Effects:
     if len(joined) == 1 and isinstance(joined[0], frozenset):
         return joined[0]
     return no_effects.union(*joined)
-
-
-def ordered(effects: Iterable[Effect]) -> list[Effect]:
-    """Return the ordered effects in a fixed order, that of their tokens."""
-    return sorted(ordered_effects.filter_in(effects), key=_name)
-
-
-def _name(effect: Any) -> str:
-    return f"{type(effect).__module__}.{effect!r}"
 
 
 def check_control_flow_effects(where: str, effects: Iterable[Effect]) -> None:

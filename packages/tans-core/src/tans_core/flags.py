@@ -230,4 +230,6 @@ _PARSERS: Final[dict[type, Parse]] = {bool: boolean, int: integer, float: real, 
 
 def parser_of(default: FlagValue) -> Parse:
     """Return the parser for values of the class of a default; None accepts anything."""
+    if isinstance(default, Enum):
+        return member_of(type(default))
     return _PARSERS.get(default.__class__, anything)
