@@ -7,8 +7,8 @@ from tans_autodiff import grad, jacfwd, jacrev, jvp, linear_transpose, linearize
 from tans_batching import vmap
 from tans_core import dce_jaxpr
 from tans_lax.contractions import dot
+from tans_lax.control_flow.fori_loop import fori_loop
 from tans_lax.control_flow.scan import scan, scan_p
-from tans_lax.control_flow.while_loop import fori_loop
 from tans_lax.elementwise.arithmetic import add, mul
 from tans_lax.elementwise.trigonometric import sin, tanh
 from tans_lax.reductions import reduce_sum

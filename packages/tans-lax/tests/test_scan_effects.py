@@ -7,8 +7,9 @@ from tans_autodiff import grad, jvp
 from tans_batching import vmap
 from tans_core import dce_jaxpr
 from tans_lax.control_flow.cond import cond
+from tans_lax.control_flow.fori_loop import fori_loop
 from tans_lax.control_flow.scan import scan
-from tans_lax.control_flow.while_loop import fori_loop, while_loop
+from tans_lax.control_flow.while_loop import while_loop
 from tans_lax.elementwise.arithmetic import add, mul
 from tans_lax.elementwise.comparison import lt
 from tans_xla import jit, make_jaxpr

@@ -6,8 +6,9 @@ import pytest
 from tans_autodiff import grad, jacfwd, jvp, linearize
 from tans_batching import vmap
 from tans_core import config, dce_jaxpr
+from tans_lax.control_flow.fori_loop import fori_loop
 from tans_lax.control_flow.scan import scan_p
-from tans_lax.control_flow.while_loop import fori_loop, while_loop, while_p
+from tans_lax.control_flow.while_loop import while_loop, while_p
 from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.arithmetic import add, mul
 from tans_lax.elementwise.comparison import lt
