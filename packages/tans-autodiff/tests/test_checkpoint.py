@@ -18,6 +18,7 @@ from tans_autodiff import (
 from tans_batching import vmap
 from tans_core.errors import TracerBoolConversionError
 from tans_xla import device_put, jit, make_jaxpr
+from tans_xla.callbacks import debug_callback, effects_barrier
 
 f32 = np.float32
 policies = checkpoint_policies
@@ -194,3 +195,17 @@ def test_prevent_cse_must_be_bools(value):
 def test_unused_arguments_are_not_kept():
     _y, f_vjp = vjp(checkpoint(lambda x, y: lax.sin(x)), device_put(f32(1)), device_put(f32(2)))
     assert f_vjp.args_res[1] == NotNeeded()
+
+
+def test_effects_happen_once():
+    seen = []
+
+    @checkpoint
+    def f(x):
+        debug_callback(lambda v: seen.append(float(v)), x)
+        return lax.sin(lax.sin(x))
+
+    grad(f)(1.0)
+    jit(grad(f))(1.0)
+    effects_barrier()
+    assert seen == [1.0, 1.0]

@@ -5,7 +5,9 @@ import pytest
 
 import tans_lax as lax
 from tans_autodiff import custom_jvp, grad, linear_transpose, vjp
-from tans_xla import ShapeDtypeStruct, jit
+from tans_core import Primitive, named_scope, rules
+from tans_core.config import enable_checks
+from tans_xla import ShapeDtypeStruct, jit, make_jaxpr
 
 f32 = np.float32
 
@@ -111,3 +113,29 @@ def test_inner_products_agree(f, shape):
     (x_bar,) = linear_transpose(f, x)(ct)
     left = np.vdot(np.asarray(ct, f32), np.asarray(y, f32))
     np.testing.assert_allclose(left, np.vdot(x_bar, x), rtol=2e-2, atol=1e-2)
+
+
+def test_checks_name_a_rule_with_a_wrong_cotangent():
+    wrong_p = Primitive("wrong")
+    rules.types[wrong_p] = lambda aval: aval
+    rules.jvp[wrong_p] = lambda p, t: (p[0], wrong_p.bind(t[0]))
+    rules.transpose[wrong_p] = lambda ct, x: (lax.broadcast(ct, (2,)),)
+    try:
+        with enable_checks(True), pytest.raises(AssertionError, match="'wrong'"):
+            grad(lambda x: lax.neg(wrong_p.bind(x)))(1.0)
+    finally:
+        for table in (rules.types, rules.jvp, rules.transpose):
+            del table[wrong_p]
+
+
+def test_transposed_operations_keep_the_names_of_the_forward_ones():
+    def f(x):
+        with named_scope("layer"):
+            return lax.sin(x)
+
+    def outer(x):
+        with named_scope("outer"):
+            return grad(f)(x)
+
+    names = [e.name_stack for e in make_jaxpr(outer)(1.0).eqns]
+    assert names == ["outer/layer", "outer/layer", "outer/transpose(layer)"]

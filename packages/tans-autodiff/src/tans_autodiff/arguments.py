@@ -103,8 +103,8 @@ def put(args: tuple[Any, ...], where: tuple[int, ...], values: Sequence[Any]) ->
     return tuple(new)
 
 
-def type_of_leaf(name: str, x: Any) -> AbstractValue:
-    """Return the type of an argument's leaf.
+def type_of_leaf(name: str, x: Any, kind: str = "argument") -> AbstractValue:
+    """Return the type of a leaf of an argument or of an output.
 
     Raises:
       TypeError: it is not an array.
@@ -116,10 +116,12 @@ def type_of_leaf(name: str, x: Any) -> AbstractValue:
         raise TypeError(
             message(
                 name,
-                f"argument {shown if len(shown) < 80 else shown[:77] + '...'} of type {type(x)}, "
+                f"{kind} {shown if len(shown) < 80 else shown[:77] + '...'} of type {type(x)}, "
                 "which is not a valid JAX type",
                 "arrays, NumPy arrays or Python numbers, or pytrees of them",
-                "Close over other values: lambda x: f(x, other).",
+                "Close over other values: lambda x: f(x, other)."
+                if kind == "argument"
+                else "Return other values beside the output, with has_aux=True.",
             )
         ) from None
 

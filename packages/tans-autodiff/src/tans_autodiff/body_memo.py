@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate
 from weakref import WeakKeyDictionary
 
+from tans_core.cache import register_cache
 from tans_core.config import trace_context
 from tans_core.jaxpr import ClosedJaxpr
 
@@ -20,6 +21,7 @@ def memoised_on_body[**P, R](transform: Transform[P, R]) -> Transform[P, R]:
     """
     memo: WeakKeyDictionary[ClosedJaxpr, dict[Any, R]] = WeakKeyDictionary()
     lock = threading.Lock()
+    register_cache(transform.__name__, memo.clear)
 
     @functools.wraps(transform)
     def memoised(body: ClosedJaxpr, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -74,7 +74,9 @@ def jvp(
         trace.finish()
     split = [split_pair(trace, x) for x in outs]
     primal_out = out_tree.unflatten([as_array(x) for x, _ in split])
-    tangent_out = out_tree.unflatten([tangent_result(t, type_of_leaf("jvp", x)) for x, t in split])
+    tangent_out = out_tree.unflatten(
+        [tangent_result(t, type_of_leaf("jvp", x, "output")) for x, t in split]
+    )
     if not has_aux:
         return primal_out, tangent_out
     return primal_out, tangent_out, tree.map(lambda x: split_pair(trace, x)[0], aux)
@@ -251,7 +253,7 @@ def linearize(fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Py
         if has_aux:
             out, aux = check_pair("linearize", out)
         outs, out_tree = tree.flatten(out)
-        out_avals = tuple(type_of_leaf("linearize", x) for x in outs)
+        out_avals = tuple(type_of_leaf("linearize", x, "output") for x in outs)
     run = running.result(outs)
     nonzero_out, linear, residuals = close(run)
     name = getattr(fun, "__name__", type(fun).__name__)

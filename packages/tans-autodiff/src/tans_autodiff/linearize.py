@@ -12,14 +12,13 @@ from tans_autodiff.body_memo import memoised_on_body
 from tans_autodiff.jvp import FlatFun, Tangent, Value, as_mask, bind_in, fill_zeros
 from tans_autodiff.split import SplitRowContext, SplitTrace, close_program
 from tans_core import rules
-from tans_core._jaxlib import get_traceback
 from tans_core.context import Linearized, Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import NotDifferentiableError
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
-from tans_core.staging import JaxprTracer, trace_to_jaxpr
+from tans_core.staging import JaxprTracer, get_traceback, trace_to_jaxpr
 from tans_core.state import state, swap_trace
 from tans_core.trace import Trace, Tracer
 from tans_core.types import AbstractValue

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tans_core._jaxlib import ArrayImpl
+from tans_core import ArrayImpl
 from tans_core.dtypes import float0
 from tans_core.trace import Tracer
 from tans_core.types import AbstractValue, ShapedArray

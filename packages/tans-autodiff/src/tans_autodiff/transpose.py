@@ -11,6 +11,7 @@ from typing import Any
 from tans_autodiff.body_memo import memoised_on_body
 from tans_autodiff.jvp import Value
 from tans_core import rules
+from tans_core.config import enable_checks
 from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import message
@@ -19,6 +20,7 @@ from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.state import state
 from tans_core.types import AbstractValue
+from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import add_tangents
 
@@ -81,11 +83,31 @@ def pull_back(
                 if ct is None:
                     continue
             state.source = eqn.traceback
-            if eqn.name_stack:
-                state.name_stack = f"transpose({eqn.name_stack})"
+            state.name_stack = _names(eqn.name_stack, old_names) if eqn.name_stack else old_names
             _transpose_eqn(eqn, known, ct, cotangents, accums)
     finally:
         state.source, state.name_stack = old_source, old_names
+
+
+def _names(names: str, around: str) -> str:
+    """Return the names of the transposed operation: those inside ``around`` are marked."""
+    inner = names.removeprefix(around).removeprefix("/") if around else names
+    if not inner:
+        return around
+    return f"{around}/transpose({inner})" if around else f"transpose({inner})"
+
+
+def _check_types(eqn: Eqn, operands: Sequence[Any], results: Sequence[Cotangent]) -> None:
+    """Raise when a transpose rule gave a cotangent of another shape than its operand."""
+    for i, (operand, result) in enumerate(zip(operands, results, strict=True)):
+        if result is None or type(operand) is not LinearInput or type(result) is Zero:
+            continue
+        given, expected = typeof(result), operand.aval.to_cotangent()
+        if getattr(given, "shape", None) != getattr(expected, "shape", None):
+            raise AssertionError(
+                f"transpose rule of {eqn.primitive.name!r}: cotangent {i} has type "
+                f"{given.str_short(False)}, but the operand has type {expected.str_short(False)}"
+            )
 
 
 def _transpose_eqn(
@@ -108,6 +130,8 @@ def _transpose_eqn(
     except (NotImplementedError, TypeError) as error:
         _raise_if_not_linear(eqn, operands, error)
         raise
+    if enable_checks.value:
+        _check_types(eqn, operands, results)
     for var, operand, result in zip(eqn.invars, operands, results, strict=True):
         if result is None or type(result) is Zero or type(operand) is not LinearInput:
             continue

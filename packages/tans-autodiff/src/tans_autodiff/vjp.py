@@ -30,7 +30,7 @@ from tans_core.debug_info import debug_info_of
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.tracebacks import api_boundary
-from tans_core.tree_util import GetAttrKey, register_pytree_with_keys
+from tans_core.tree_util import register_pytree_node
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
@@ -202,19 +202,13 @@ def _flatten_vjp(v: VJP) -> tuple[Any, Any]:
     return children, (v.fun, v.in_tree, v.out_tree, v.want_logs)
 
 
-def _flatten_vjp_with_keys(v: VJP) -> tuple[Any, Any]:
-    children, static = _flatten_vjp(v)
-    names = ("args_res", "opaque_residuals", "structured_residuals")
-    return tuple(zip(map(GetAttrKey, names), children, strict=True)), static
-
-
 def _unflatten_vjp(static: Any, children: Any) -> VJP:
     fun, in_tree, out_tree, want_logs = static
     args_res, opaque, structured = children
     return VJP(fun, in_tree, out_tree, args_res, opaque, structured, want_logs)
 
 
-register_pytree_with_keys(VJP, _flatten_vjp_with_keys, _unflatten_vjp, _flatten_vjp)
+register_pytree_node(VJP, _flatten_vjp, _unflatten_vjp)
 
 
 @api_boundary
@@ -281,7 +275,7 @@ def pullback(
         if has_aux:
             out, aux = check_pair("vjp", out)
         outs, out_tree = tree.flatten(out)
-        out_avals = tuple(type_of_leaf("vjp", x) for x in outs)
+        out_avals = tuple(type_of_leaf("vjp", x, "output") for x in outs)
     run = running.result(outs)
     nonzero_out, linear, residuals = close(run)
     sources = argument_sources(residuals, leaves, given)

@@ -9,6 +9,7 @@ from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_closed
 from tans_core.staging import trace_to_jaxpr
+from tans_lax.control_flow.programs import without_effects
 
 type Policy = Callable[..., Any]
 type Value = Any
@@ -45,6 +46,7 @@ def recomputation(jaxpr: ClosedJaxpr, nonzero: Mask, policy: Policy | None) -> R
     primal = parts.primal
     saved = _saved_variables(primal.jaxpr, policy)
     again = _reading_saved(_with_outputs(primal, primal.jaxpr.outvars[count:]), saved)
+    again = without_effects(again)
     again, kept = dce_jaxpr(
         again, [True] * len(again.out_avals), [False] * len(saved) + [True] * len(body.in_avals)
     )
