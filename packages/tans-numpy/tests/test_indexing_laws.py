@@ -169,7 +169,12 @@ def test_vmap_over_index_and_array_equals_loop(fun, mapped):
 
 def test_vmap_over_no_indices_of_an_empty_array():
     empty, none = jnp.zeros(0), jnp.zeros(0, int)
-    for fun in (lambda i: empty[i], lambda i: empty.at[i].set(1.0), lambda i: empty[i[None]]):
+    for fun in (
+        lambda i: empty[i],
+        lambda i: empty.at[i].set(1.0),
+        lambda i: empty[i[None]],
+        lambda i: jnp.take(empty, i),
+    ):
         out = vmap(fun)(none)
         assert out.shape[0] == 0
     assert jit(vmap(lambda i: empty[i]))(none).shape == (0,)

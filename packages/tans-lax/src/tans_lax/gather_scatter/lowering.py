@@ -1,6 +1,6 @@
 """StableHLO of gathers and scatters: one operation, and what the out-of-bounds mode asks for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from tans_lax.gather_scatter.primitives import (
     scatter_sub_p,
 )
 from tans_xla import hlo
+from tans_xla.physical import physical_aval
 
 type IrValue = Any
 type LoweringRule = Callable[..., IrValue]
@@ -47,7 +48,7 @@ def _gather_lower(
         "indices_are_sorted": hlo.boolean(indices_are_sorted),
         "slice_sizes": hlo.i64s(slice_sizes),
     }
-    out_aval = hlo.physical_aval(ctx.avals_out[0])
+    out_aval = physical_aval(ctx.avals_out[0])
     out = hlo.op1("stablehlo.gather", hlo.ir_type(out_aval), (x, indices), attributes)
     if mode is GatherScatterMode.ONE_HOT:
         fill_value = 0
@@ -55,7 +56,7 @@ def _gather_lower(
         return out  # the operation itself moves windows inside
     elif fill_value is None:
         fill_value = default_fill_value(out_aval.dtype)
-    operand_aval = hlo.physical_aval(ctx.avals_in[0])
+    operand_aval = physical_aval(ctx.avals_in[0])
     last_starts = _last_starts(
         operand_aval.shape, dimension_numbers.start_index_map, slice_sizes, ctx.avals_in[1].dtype
     )
@@ -78,7 +79,7 @@ def _gather_numbers(numbers: GatherDimensionNumbers, index_vector_dim: int) -> A
     return _numbers("gather", fields, index_vector_dim)
 
 
-def _numbers(kind: str, fields: dict[str, Sequence[int]], index_vector_dim: int) -> Any:
+def _numbers(kind: str, fields: Mapping[str, Sequence[int]], index_vector_dim: int) -> Any:
     parts = [f"{name} = {list(dims)}" for name, dims in fields.items() if dims]
     parts.append(f"index_vector_dim = {index_vector_dim}")
     return hlo.attribute(f"#stablehlo.{kind}<{', '.join(parts)}>")
@@ -159,7 +160,7 @@ def _scatter_lower(combine: Callable[[Any, IrValue, IrValue], IrValue]) -> Lower
             "unique_indices": hlo.boolean(unique_indices),
         }
         out = hlo.op("stablehlo.scatter", ctx.result_types, (x, indices, updates), attributes, 1)
-        scalar = hlo.tensor_type((), hlo.physical_aval(operand_aval).dtype)
+        scalar = hlo.tensor_type((), physical_aval(operand_aval).dtype)
         with hlo.block(out, 0, [scalar, scalar]) as (old, update):
             if update_jaxpr is not None:
                 hlo.ret(ctx.inline(update_jaxpr, *update_consts, old, update))

@@ -43,7 +43,7 @@ def _slice_batch(
 def _dynamic_slice_batch(
     axis: Any,
     args: tuple[Value, ...],
-    dims: tuple[int | None, ...],
+    dims: tuple[Any, ...],  # int, or None where an operand is not mapped
     *,
     slice_sizes: tuple[int, ...],
 ) -> tuple[Value, int]:

@@ -7,6 +7,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_xla import composite
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -56,6 +57,7 @@ def scalars_of(name: str, start_indices: Value | Sequence[Value]) -> list[Value]
     return [lax.index_in_dim(start_indices, i, 0, keepdims=False) for i in range(aval.shape[0])]
 
 
+@composite(static_argnums=(1, 2), static_argnames=("size", "dtype"))
 def wrap_negative(index: Value, size: int, dtype: np.dtype) -> Value:
     """Return `index`, with `size` added where it is negative."""
     zero, length = dtype.type(0), dtype.type(size)
@@ -82,11 +84,13 @@ def _index_dtype(starts: Sequence[Value], shape: tuple[int, ...]) -> np.dtype | 
     return np.dtype(np.int64 if large else np.int32)
 
 
-def _literal(start: int, dim: int, size: int, wrap: bool, dtype: np.dtype) -> np.generic:
-    start = int(start)
-    if wrap and start < 0:
-        start += dim
-    return dtype.type(min(max(start, 0), max(dim - size, 0)))
+def _literal(
+    start: int | np.integer, dim: int, size: int, wrap: bool, dtype: np.dtype
+) -> np.generic:
+    value = int(start)
+    if wrap and value < 0:
+        value += dim
+    return dtype.type(min(max(value, 0), max(dim - size, 0)))
 
 
 def _wrapped(start: Value, dim: int, wrap: bool, dtype: np.dtype) -> Value:

@@ -63,7 +63,7 @@ def take_along_axis(
     static = (axis, flat, mode, fill_scalar(fill_value), wrap_negative_indices)
     if recorded.can_replay(arr, indices):
         key = ("take_along_axis", *static)
-        fun = _take_along_axis.inline
+        fun = _take_along_axis.inline  # pyright: ignore[reportFunctionMemberAccess]
         return recorded.call(key, lambda a, i: fun(a, i, *static), [arr, indices])
     return _take_along_axis(arr, indices, *static)
 

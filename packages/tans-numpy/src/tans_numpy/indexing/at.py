@@ -19,6 +19,52 @@ type Mode = str | GatherScatterMode | None
 _WRITE: Final = Options(mode=FILL)
 
 
+def _method(name: str, summary: str, values: str, example: str) -> Callable[..., Array]:
+    def update(
+        self: Any,
+        values: Value,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Mode = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        return self._write(
+            name,
+            values,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            out_sharding,
+            wrap_negative_indices,
+        )
+
+    update.__name__ = name
+    update.__qualname__ = f"_IndexUpdateRef.{name}"
+    update.__doc__ = f"""{summary}
+
+        Args:
+          values: {values}; broadcast to the shape of ``x[index]`` and converted to the dtype of the
+            array, with a FutureWarning if that loses information.
+          indices_are_sorted: promise that the indices ascend.
+          unique_indices: promise that no place is named twice.
+          mode: see the class.
+          out_sharding: sharding of the result.
+          wrap_negative_indices: whether negative indices count from the end.
+
+        Returns:
+          A new array of the shape{" and dtype" if name != "divide" else ""} of the array.
+
+        Raises:
+          ValueError: unknown mode, or values that do not broadcast.
+
+        Example:
+          >>> {example}
+        """
+    return update
+
+
 class _IndexUpdateHelper:
     """What ``x.at`` returns; index it."""
 
@@ -149,101 +195,55 @@ class _IndexUpdateRef:
         out = write(self.array, self.index, method, values, options)
         return out if out_sharding is None else _with_sharding(out, out_sharding)
 
-
-def _method(name: str, summary: str, values: str, example: str) -> Callable[..., Array]:
-    def update(
-        self: _IndexUpdateRef,
-        values: Value,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Mode = None,
-        out_sharding: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        return self._write(
-            name,
-            values,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            out_sharding,
-            wrap_negative_indices,
-        )
-
-    update.__name__ = name
-    update.__qualname__ = f"_IndexUpdateRef.{name}"
-    update.__doc__ = f"""{summary}
-
-        Args:
-          values: {values}; broadcast to the shape of ``x[index]`` and converted to the dtype of the
-            array, with a FutureWarning if that loses information.
-          indices_are_sorted: promise that the indices ascend.
-          unique_indices: promise that no place is named twice.
-          mode: see the class.
-          out_sharding: sharding of the result.
-          wrap_negative_indices: whether negative indices count from the end.
-
-        Returns:
-          A new array of the shape{" and dtype" if name != "divide" else ""} of the array.
-
-        Raises:
-          ValueError: unknown mode, or values that do not broadcast.
-
-        Example:
-          >>> {example}
-        """
-    return update
-
-
-_IndexUpdateRef.set = _method(
-    "set",
-    "Write values; which write lasts at a place named twice is unspecified.",
-    "array or scalar",
-    "jnp.arange(3).at[0].set(7).tolist()\n          [7, 1, 2]",
-)
-_IndexUpdateRef.add = _method(
-    "add",
-    "Add values; those for one place add up.",
-    "array or scalar",
-    "jnp.arange(3).at[jnp.array([0, 0])].add(1).tolist()\n          [2, 1, 2]",
-)
-_IndexUpdateRef.subtract = _method(
-    "subtract",
-    "Subtract values; those for one place all count.",
-    "array or scalar",
-    "jnp.arange(3).at[1:].subtract(1).tolist()\n          [0, 0, 1]",
-)
-_IndexUpdateRef.multiply = _IndexUpdateRef.mul = _method(
-    "multiply",
-    "Multiply by values; those for one place all count.",
-    "array or scalar",
-    "jnp.arange(3).at[1:].multiply(3).tolist()\n          [0, 3, 6]",
-)
-_IndexUpdateRef.divide = _method(
-    "divide",
-    "Divide by values; an integer array becomes one of floats.",
-    "array or scalar",
-    "jnp.arange(3).at[1].divide(2).tolist()\n          [0.0, 0.5, 2.0]",
-)
-_IndexUpdateRef.power = _method(
-    "power",
-    "Raise to powers; those for one place multiply.",
-    "array or scalar",
-    "jnp.arange(3).at[2].power(3).tolist()\n          [0, 1, 8]",
-)
-_IndexUpdateRef.min = _method(
-    "min",
-    "Take the minimum with values.",
-    "array or scalar",
-    "jnp.arange(3).at[2].min(1).tolist()\n          [0, 1, 1]",
-)
-_IndexUpdateRef.max = _method(
-    "max",
-    "Take the maximum with values.",
-    "array or scalar",
-    "jnp.arange(3).at[0].max(5).tolist()\n          [5, 1, 2]",
-)
+    set = _method(
+        "set",
+        "Write values; which write lasts at a place named twice is unspecified.",
+        "array or scalar",
+        "jnp.arange(3).at[0].set(7).tolist()\n          [7, 1, 2]",
+    )
+    add = _method(
+        "add",
+        "Add values; those for one place add up.",
+        "array or scalar",
+        "jnp.arange(3).at[jnp.array([0, 0])].add(1).tolist()\n          [2, 1, 2]",
+    )
+    subtract = _method(
+        "subtract",
+        "Subtract values; those for one place all count.",
+        "array or scalar",
+        "jnp.arange(3).at[1:].subtract(1).tolist()\n          [0, 0, 1]",
+    )
+    multiply = _method(
+        "multiply",
+        "Multiply by values; those for one place all count.",
+        "array or scalar",
+        "jnp.arange(3).at[1:].multiply(3).tolist()\n          [0, 3, 6]",
+    )
+    mul = multiply
+    divide = _method(
+        "divide",
+        "Divide by values; an integer array becomes one of floats.",
+        "array or scalar",
+        "jnp.arange(3).at[1].divide(2).tolist()\n          [0.0, 0.5, 2.0]",
+    )
+    power = _method(
+        "power",
+        "Raise to powers; those for one place multiply.",
+        "array or scalar",
+        "jnp.arange(3).at[2].power(3).tolist()\n          [0, 1, 8]",
+    )
+    min = _method(
+        "min",
+        "Take the minimum with values.",
+        "array or scalar",
+        "jnp.arange(3).at[2].min(1).tolist()\n          [0, 1, 1]",
+    )
+    max = _method(
+        "max",
+        "Take the maximum with values.",
+        "array or scalar",
+        "jnp.arange(3).at[0].max(5).tolist()\n          [5, 1, 2]",
+    )
 
 
 def _with_sharding(x: Value, out_sharding: Any) -> Value:

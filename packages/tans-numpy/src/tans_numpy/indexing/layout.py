@@ -80,7 +80,8 @@ def make_layout(shape: Shape, entries: Sequence[Entry]) -> Layout:
     reversed_dims = []
     d = 0  # dimension of the operand
     total = 0  # dimension of the final result
-    for k, entry in enumerate([*entries, Ellipsis]):
+    closing: list[Entry] = [*entries, Ellipsis]
+    for k, entry in enumerate(closing):
         if advanced and k == place:
             common_dims = tuple(range(len(batch_shape), len(batch_shape) + len(common)))
             batch_shape += common
@@ -189,7 +190,7 @@ def _as_dtype(column: Value, dim: int, dtype: np.dtype, wrap: bool) -> Value:
         column = column + dim if wrap and column < 0 else column
         largest = int(np.iinfo(dtype).max)
         return dtype.type(max(min(column, largest), -largest - 1 if dtype.kind == "i" else 0))
-    if isinstance(column, np.ndarray | np.generic):
+    if isinstance(column, np.ndarray):
         column = np.where(column < 0, column + dim, column) if wrap else column
         return column.astype(dtype)
     source = typeof(column).dtype

@@ -8,7 +8,8 @@ from tans_batching.trace import BatchTracer
 def is_mapped_over_nothing(x: Any) -> bool:
     """Whether `x` stands for the elements of an axis that has none."""
     while isinstance(x, BatchTracer):
-        if x._trace.axis.size == 0:
+        trace: Any = x._trace
+        if trace.axis.size == 0:
             return True
         x = x.value
     return False

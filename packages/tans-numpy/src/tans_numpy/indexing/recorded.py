@@ -47,6 +47,7 @@ class Program(NamedTuple):
 
 
 _PROGRAMS: Final[dict[Key, Program | None]] = {}
+_MISSING: Final[Any] = object()
 register_cache("recorded indexing", _PROGRAMS.clear)
 
 
@@ -103,13 +104,13 @@ def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:
       fun: function of arrays, with one result and no effects.
       args: arrays, NumPy scalars or tracers.
     """
-    trace = state.trace
+    trace: Any = state.trace
     appends = type(trace) is JaxprTrace
     env = [trace.lift(x) for x in args] if appends else list(args)
     avals = tuple([x.aval for x in env] if appends else map(typeof, env))
     full = (key, avals, abstract_mesh.value, enable_x64.value)
-    program = _PROGRAMS.get(full, key)
-    if program is key:
+    program = _PROGRAMS.get(full, _MISSING)
+    if program is _MISSING:
         if len(_PROGRAMS) >= _LIMIT:
             _PROGRAMS.clear()
         program = _PROGRAMS.setdefault(full, _record(fun, avals))
@@ -120,8 +121,8 @@ def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:
     return _append(trace, program, env) if appends else _bind(program, env)
 
 
-def _append(trace: JaxprTrace, program: Program, env: list[Any]) -> JaxprTracer:
-    tracer = None
+def _append(trace: JaxprTrace, program: Program, env: list[Any]) -> Value:
+    tracer: Any = None
     for op, operands in program.steps:
         tracer = trace.append(op, [env[k] if type(k) is int else k for k in operands])
         env.append(tracer.var)
@@ -139,10 +140,10 @@ def _record(fun: Callable[..., Value], avals: tuple[Any, ...]) -> Program | None
     """Record a program; None if it holds constants, which belong to one caller."""
     closed = trace_to_jaxpr(lambda *args: [fun(*args)], avals)
     jaxpr = closed.jaxpr
-    (out,) = jaxpr.outvars
+    out: Any = jaxpr.outvars[0]
     if closed.consts or type(out) is Literal or any(len(e.outvars) != 1 for e in jaxpr.eqns):
         return None
-    position = {var: k for k, var in enumerate(jaxpr.invars)}
+    position: dict[Any, int] = {var: k for k, var in enumerate(jaxpr.invars)}
     steps = []
     for eqn in jaxpr.eqns:
         operands = tuple(a if type(a) is Literal else position[a] for a in eqn.invars)

@@ -21,6 +21,7 @@ from tans_numpy.indexing.arguments import (
 from tans_numpy.indexing.at import _IndexUpdateHelper
 from tans_numpy.indexing.entries import Parsed, Span
 from tans_numpy.indexing.get import FILL, Options, get_parsed
+from tans_numpy.indexing.mapped import is_mapped_over_nothing
 from tans_xla import composite
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -90,7 +91,7 @@ def take(
     if axis is None:
         axis, shape = 0, (typeof(a).size,)
     axis = canonical_axis("take", axis, len(shape))
-    if not shape[axis] and typeof(indices).size:
+    if not shape[axis] and typeof(indices).size and not is_mapped_over_nothing(indices):
         raise IndexError(
             f"take: given {typeof(indices).size} indices for an axis of size 0, expected none. "
             "Check the size first."
@@ -98,7 +99,8 @@ def take(
     static = (shape, axis, mode, unique_indices, indices_are_sorted, fill_scalar(fill_value))
     if recorded.can_replay(a, indices):
         key = ("take", *static)
-        return recorded.call(key, lambda a, i: _take.inline(a, i, *static), [a, indices])
+        fun = _take.inline  # pyright: ignore[reportFunctionMemberAccess]
+        return recorded.call(key, lambda a, i: fun(a, i, *static), [a, indices])
     return _take(a, indices, *static)
 
 
