@@ -51,7 +51,7 @@ def loop(fun, args, dims, size):
 
 @pytest.mark.parametrize("name", UNARY)
 @given(shape=shapes, size=st.integers(1, 3), data=st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_unary_operation(name, shape, size, data):
     dim = data.draw(st.integers(0, len(shape)))
     if name == "max of first" and shape[:1] == (0,):
@@ -63,7 +63,7 @@ def test_unary_operation(name, shape, size, data):
 
 @pytest.mark.parametrize("name", BINARY)
 @given(shape=shapes, size=st.integers(1, 3), data=st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_binary_operation_with_any_operand_mapped(name, shape, size, data):
     axes = st.one_of(st.none(), st.integers(0, len(shape)))
     dims = [data.draw(axes), data.draw(axes)]
@@ -78,7 +78,7 @@ def test_binary_operation_with_any_operand_mapped(name, shape, size, data):
 
 
 @given(n=st.integers(1, 3), m=st.integers(1, 3), shape=shapes)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_nested_maps(n, m, shape):
     def fun(x, y):
         return lax.mul(lax.sin(x), y)
@@ -91,7 +91,7 @@ def test_nested_maps(n, m, shape):
 
 
 @given(shape=st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3)))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_order_of_nested_maps_is_order_of_axes(shape):
     x = values(0, shape)
     inner_last = vmap(vmap(lax.sin, 0), 0)(x)

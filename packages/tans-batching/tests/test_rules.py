@@ -191,7 +191,7 @@ def test_vmap_equals_a_loop(name):
     fun, specs = CASES[name]
     choices = list(mapped_axes(specs))
     # All choices for one or two operands; a spread of them for more.
-    for axes in choices if len(choices) <= 5 else choices[:: len(choices) // 5]:
+    for axes in choices if len(choices) <= 4 else choices[:: len(choices) // 4]:
         args = [
             whole(spec, axis, i) for i, (spec, axis) in enumerate(zip(specs, axes, strict=True))
         ]
