@@ -248,3 +248,9 @@ def test_unknown_field_is_refused():
     with pytest.raises(TypeError):
         f_vjp.replace(nonsense=1)
     assert f_vjp != f_vjp.replace()
+
+
+def test_with_logs_returns_an_empty_dict_when_no_rule_logs():
+    _, f_vjp = vjp(lax.sin, 0.0)
+    (ct,), logs = f_vjp.with_logs(1.0)
+    assert (float(ct), logs) == (1.0, {})

@@ -99,13 +99,15 @@ class LinearizeTrace(Trace):
     def _pair(self, primitive: Primitive, primal: Value, tangent: Tangent) -> Value:
         if type(tangent) is Zero:
             return primal
-        if type(primal) is JaxprTracer and primal._trace is self.split:
+        if type(primal) is not JaxprTracer:
+            return LinearizeTracer(self, typeof(primal), primal, tangent)
+        if primal._trace is self.split:
             raise NotDifferentiableError(
                 f"derivative rule of {primitive.name!r}: given a primal result that depends on a "
                 "tangent; expected one that depends on the primal operands only. Compute it from "
                 "the primals."
             )
-        return LinearizeTracer(self, typeof(primal), primal, tangent)
+        return LinearizeTracer(self, primal.aval, primal, tangent)
 
     @override
     def finish(self) -> None:

@@ -90,12 +90,16 @@ class VJP:
     want_logs: bool = False
 
     @api_boundary
-    def __call__(self, out_ct: Pytree, *extra: Any) -> tuple[Pytree, ...]:
+    def __call__(self, out_ct: Pytree, *extra: Any) -> Any:
         """Return the cotangents of the arguments.
 
         Args:
           out_ct: cotangent of the output: its structure, shapes and dtypes.
           *extra: nothing; other arguments are an error.
+
+        Returns:
+          A tuple of cotangents with the arguments' structure; with `want_logs`, a pair of that and
+          a dict.
 
         Raises:
           TypeError: more than one argument.
@@ -126,7 +130,9 @@ class VJP:
             cotangent_result(next(results) if nz else Zero(aval), aval)
             for aval, nz in zip(program.in_avals, program.nonzero_in, strict=True)
         ]
-        return self.in_tree.unflatten(cts_in)
+        arguments_cts = self.in_tree.unflatten(cts_in)
+        # No equation of the linear programs so far writes logs.
+        return (arguments_cts, {}) if self.want_logs else arguments_cts
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
