@@ -71,62 +71,92 @@ def make_layout(shape: Shape, entries: Sequence[Entry]) -> Layout:
     """Lay out an index; slices with a step become index vectors of their own dimension."""
     advanced = [k for k, e in enumerate(entries) if is_array_entry(e)]
     common = np.broadcast_shapes(*[_shape_of(entries[k]) for k in advanced])
-    side_by_side = not advanced or advanced[-1] - advanced[0] + 1 == len(advanced)
-    place = advanced[0] if side_by_side and advanced else 0
-    batch_shape: list[int] = []
-    common_dims: Shape = ()
-    window_dims, collapsed, sizes, columns, added = [], [], [], [], []
-    result: list[int] = []
-    reversed_dims = []
-    d = 0  # dimension of the operand
-    total = 0  # dimension of the final result
-    closing: list[Entry] = [*entries, Ellipsis]
-    for k, entry in enumerate(closing):
+    side_by_side = bool(advanced) and advanced[-1] - advanced[0] + 1 == len(advanced)
+    place = advanced[0] if side_by_side else 0
+    builder = _LayoutBuilder(shape)
+    for k, entry in enumerate(entries):
         if advanced and k == place:
-            common_dims = tuple(range(len(batch_shape), len(batch_shape) + len(common)))
-            batch_shape += common
-            result += common
-            total += len(common)
+            builder.add_common(common)
+        builder.add(entry)
+    return builder.layout()
+
+
+class _LayoutBuilder:
+    """Collects a layout entry by entry; the length of a list is the next dimension of its kind."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.sizes: list[int] = []  # one per dimension of the operand
+        self.batch_shape: list[int] = []
+        self.result: list[int] = []
+        self.added: list[int] = []
+        self.window_dims: list[int] = []
+        self.collapsed: list[int] = []
+        self.reversed_dims: list[int] = []
+        self.columns: list[tuple[int, Value, Shape | None]] = []
+        self.common_dims: Shape = ()
+
+    def add_common(self, common: Shape) -> None:
+        """Place the dimensions that the index arrays share."""
+        first = len(self.batch_shape)
+        self.common_dims = tuple(range(first, first + len(common)))
+        self.batch_shape += common
+        self.result += common
+
+    def add(self, entry: Entry) -> None:
+        """Place an entry."""
+        d = len(self.sizes)
         if entry is None:
-            added.append(total)
-            total += 1
-        elif type(entry) is Span and abs(entry.step) != 1:
-            columns.append((d, _positions(entry), (len(batch_shape),)))
-            collapsed.append(d)
-            sizes.append(1)
-            batch_shape.append(entry.size)
-            result.append(entry.size)
-            d, total = d + 1, total + 1
-        elif type(entry) in (Span, Slice):
-            if type(entry) is Slice:
-                columns.append((d, entry.start, ()))
-            elif entry.size != shape[d]:
-                columns.append((d, entry.low, ()))
-            if type(entry) is Span and entry.step < 0:
-                reversed_dims.append(len(result))
-            window_dims.append(len(result))
-            sizes.append(entry.size)
-            result.append(entry.size)
-            d, total = d + 1, total + 1
+            self.added.append(len(self.result) + len(self.added))
+        elif type(entry) is Span:
+            self._add_span(d, entry)
+        elif type(entry) is Slice:
+            self.columns.append((d, entry.start, ()))
+            self._add_window(entry.size)
         elif entry is not Ellipsis:
             if entry is not ONLY:
-                columns.append((d, entry, None))
-            collapsed.append(d)
-            sizes.append(1)
-            d += 1
-    return Layout(
-        tuple(batch_shape),
-        tuple(window_dims),
-        tuple(collapsed),
-        tuple(sizes),
-        tuple(
-            (d, e, common_dims[len(common) - len(_shape_of(e)) :] if dims is None else dims)
-            for d, e, dims in columns
-        ),
-        tuple(result),
-        tuple(added),
-        tuple(reversed_dims),
-    )
+                self.columns.append((d, entry, None))
+            self.collapsed.append(d)
+            self.sizes.append(1)
+
+    def _add_span(self, d: int, span: Span) -> None:
+        if abs(span.step) != 1:
+            self.columns.append((d, _positions(span), (len(self.batch_shape),)))
+            self.collapsed.append(d)
+            self.sizes.append(1)
+            self.batch_shape.append(span.size)
+            self.result.append(span.size)
+            return
+        if span.size != self.shape[d]:
+            self.columns.append((d, span.low, ()))
+        if span.step < 0:
+            self.reversed_dims.append(len(self.result))
+        self._add_window(span.size)
+
+    def _add_window(self, size: int) -> None:
+        self.window_dims.append(len(self.result))
+        self.sizes.append(size)
+        self.result.append(size)
+
+    def _dims_of(self, entry: Entry) -> Shape:
+        """Return the shared dimensions that an index array runs over: the last ones."""
+        return self.common_dims[len(self.common_dims) - len(_shape_of(entry)) :]
+
+    def layout(self) -> Layout:
+        """Return the layout."""
+        columns = [
+            (d, e, self._dims_of(e) if dims is None else dims) for d, e, dims in self.columns
+        ]
+        return Layout(
+            tuple(self.batch_shape),
+            tuple(self.window_dims),
+            tuple(self.collapsed),
+            tuple(self.sizes),
+            tuple(columns),
+            tuple(self.result),
+            tuple(self.added),
+            tuple(self.reversed_dims),
+        )
 
 
 def _shape_of(entry: Entry) -> Shape:
