@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 import pytest
 
-from tans_core import config, tree
+from tans_core import Array, config, tree
 from tans_core.errors import ConcretizationTypeError
 from tans_lax.control_flow.scan import scan, scan_p
 from tans_lax.conversion import convert_element_type
@@ -267,3 +267,10 @@ def test_memo_does_not_keep_functions_alive():
     ref = make()
     gc.collect()
     assert ref() is None
+
+
+def test_forwarded_numpy_inputs_come_out_as_arrays():
+    carry, ys = scan(lambda c, x: (c, x), np.float64(1.0), np.arange(3.0))
+    assert isinstance(carry, Array)
+    assert isinstance(ys, Array)
+    assert ys.dtype == np.float32

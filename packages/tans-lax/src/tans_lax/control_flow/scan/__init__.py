@@ -4,7 +4,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tans_core import tree
+from tans_core import Array, tree
 from tans_core.config import disable_jit
 from tans_core.errors import ConcretizationTypeError, message
 from tans_core.primitive import Primitive
@@ -31,6 +31,7 @@ from tans_lax.control_flow.functions import (
 )
 from tans_lax.control_flow.scan.forwarding import forwarded
 from tans_lax.control_flow.scan.python_loop import scan_in_python
+from tans_xla.transfer.place import put_leaf
 
 type Carry = Any
 type X = Any
@@ -161,7 +162,8 @@ def _bind(
             num_carry=plan.num_carry,
             **params,
         )
-    return plan.results(operands, outs)
+    # What a body passes on comes out as an array, like everything else.
+    return plan.results([x if isinstance(x, Array) else put_leaf(x, None) for x in operands], outs)
 
 
 def _pair(out_tree: TreeDef, f: Call, where: str) -> tuple[TreeDef, TreeDef]:
