@@ -124,9 +124,7 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
     shape = np.broadcast_shapes(*(typeof(v).shape for v in (predicate, *cases)))
-    return [
-        v if typeof(v).shape == shape else _repeat(v, shape) for v in (predicate, *cases)
-    ]
+    return [v if typeof(v).shape == shape else _repeat(v, shape) for v in (predicate, *cases)]
 
 
 def _repeat(x: Any, shape: tuple[int, ...]) -> Any:
@@ -142,9 +140,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # Division by zero gives inf or nan, not the nan that x - nan would make of it.
     dividend = lax.select_n(*_same_shape(lax.eq(y, zero), lax.sub(x, remainder), x))
     quotient = lax.div(dividend, y)
-    wrong_sign = lax.bitwise_and(
-        lax.ne(remainder, zero), lax.ne(lax.sign(y), lax.sign(remainder))
-    )
+    wrong_sign = lax.bitwise_and(lax.ne(remainder, zero), lax.ne(lax.sign(y), lax.sign(remainder)))
     remainder = lax.select_n(*_same_shape(wrong_sign, remainder, lax.add(remainder, y)))
     quotient = lax.select_n(*_same_shape(wrong_sign, quotient, lax.sub(quotient, one)))
     return lax.round(quotient), remainder
@@ -166,9 +162,7 @@ def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
         return lax.rem(x, y)
     zero = dtype.type(0)
     found = lax.rem(x, y)
-    wrong_sign = lax.bitwise_and(
-        lax.ne(lax.lt(found, zero), lax.lt(y, zero)), lax.ne(found, zero)
-    )
+    wrong_sign = lax.bitwise_and(lax.ne(lax.lt(found, zero), lax.lt(y, zero)), lax.ne(found, zero))
     return lax.select_n(*_same_shape(wrong_sign, found, lax.add(found, y)))
 
 
@@ -245,9 +239,38 @@ def _power(x: ArrayLike, y: ArrayLike, /) -> Array:
         x, y = promote("power", x, y)
         return lax.pow(x, y)
     x, y = promote("power", x, y)
-    if issubdtype(typeof(x).dtype, np.bool_):
-        x, y = (lax.convert_element_type(v, dtypes.default_int()) for v in (x, y))
-    return lax.pow(x, y)
+    if dtypes.is_inexact(typeof(x).dtype):
+        return lax.pow(x, y)
+    return _power_by_squaring(x, y)
+
+
+def _power_by_squaring(x: Any, y: Any) -> Array:
+    """Multiply the powers x, x**2, x**4, ... that the bits of `y` select; wraps around.
+
+    A negative exponent gives what integer division rounds to: 0, except for bases 1 and -1.
+    """
+    dtype = typeof(x).dtype
+    zero, one = dtype.type(0), dtype.type(1)
+    shape = np.broadcast_shapes(typeof(x).shape, typeof(y).shape)
+    base, exponent = _repeat(x, shape), _repeat(y, shape)
+    result = lax.full(shape, 1, dtype)
+    for _ in range(dtype.itemsize * 8 - (dtype.kind == "i")):
+        odd = lax.ne(lax.bitwise_and(exponent, one), zero)
+        result = lax.select(odd, lax.mul(result, base), result)
+        base = lax.mul(base, base)
+        exponent = lax.shift_right_logical(exponent, one)
+    if dtype.kind == "u":
+        return result
+    is_negative = lax.lt(_repeat(y, shape), zero)
+    unit = lax.select(
+        lax.eq(lax.bitwise_and(_repeat(y, shape), one), zero),
+        lax.full(shape, 1, dtype),
+        _repeat(lax.sign(x), shape),
+    )
+    magnitude_one = lax.eq(lax.abs(_repeat(x, shape)), one)
+    return lax.select(
+        is_negative, lax.select(magnitude_one, unit, lax.full(shape, 0, dtype)), result
+    )
 
 
 pow = power  # noqa: A001  (the array API's name)
@@ -350,7 +373,9 @@ def _two_of_one_dtype(function: Any, name: str, summary: str) -> Any:
         return function(*promote(name, x, y))
 
     ufunc.__name__ = ufunc.__qualname__ = name
-    ufunc.__doc__ = f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars."
+    ufunc.__doc__ = (
+        f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars."
+    )
     return composite(ufunc)
 
 
