@@ -27,7 +27,9 @@ shared = nox.session(venv_backend="none")
 @shared
 def ci(session: nox.Session) -> None:
     """All checks of continuous integration."""
-    for name in ("lint", "imports", "sizes", "tools", "tests", "integration", "api", "docs"):
+    packages = [f"tests({p.short})" for p in PACKAGES.values()]
+    checks = ["lint", "imports", "sizes", "api", "tools"]
+    for name in [*checks, *packages, "integration", "docs"]:
         session.notify(name, posargs=[])
 
 
