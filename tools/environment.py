@@ -32,6 +32,10 @@ _WHEEL = (
     "macOS (arm64) and Windows (x86-64) under Python 3.12 to 3.15. "
     "Use one of these, and set TANS_PYTHON to choose the interpreter."
 )
+_PYPROJECT = (
+    "A package of this checkout can't be prepared: the lines above say which and why. Mend its "
+    "pyproject.toml or the files it names, and run the command again."
+)
 _DISK = "The disk is full. About 2 GB are needed for .venv and the download cache."
 # What the output says, and what to do; the first that fits counts. pip tells a missing
 # index and a missing wheel apart only by which package it stops at.
@@ -43,6 +47,10 @@ _FAULTS = (
         _NETWORK,
     ),
     (r"No space left on device", _DISK),
+    (
+        r"Obtaining file:[^\n]*\n(?:(?!Collecting)[^\n]*\n)*[^\n]*metadata-generation-failed",
+        _PYPROJECT,
+    ),
     (r"No matching distribution found for jaxlib", _WHEEL),
     (r"\(from versions: none\)", _NETWORK),
     (
@@ -100,6 +108,12 @@ def stream(command: list[str], root: str) -> tuple[int, list[str]]:
         if _TELLING.match(line) or _TELLING.match(line.lstrip()):
             print("  " + line.strip()[:96], flush=True)
     return process.wait(), lines
+
+
+def telling_end(lines: list[str]) -> list[str]:
+    """Return the last lines of an output, led by the last ones that name an error."""
+    errors = [line for line in lines[:-6] if re.search(r"Error: |^ERROR|^error", line.strip())]
+    return errors[-2:] + lines[-6:]
 
 
 def explain(lines: list[str]) -> str:
@@ -171,7 +185,7 @@ def install(root: str, groups: list[str], uv: str | None) -> None:
         if status == 0:
             return
         tried.append("  - %s, which ended with:\n" % tool)
-        tried += ["      %s\n" % line[:200] for line in lines[-6:]]
+        tried += ["      %s\n" % line[:200] for line in telling_end(lines)]
     raise SetupError(
         "The packages could not be installed. Tried:\n%s%s" % ("".join(tried), explain(lines))
     )

@@ -74,6 +74,7 @@ def test_no_interpreter_lists_what_was_tried(tmp_path, monkeypatch):
         ("Failed to establish a new connection: [Errno -3] name resolution", "network"),
         ("ERROR: No matching distribution found for jaxlib<0.13", "wheel"),
         ("Could not find scipy (from versions: none)", "network"),
+        ("Obtaining file:///a\n  OSError: no readme\nerror: metadata-generation-failed", "Mend"),
         ("OSError: [Errno 28] No space left on device", "disk is full"),
         ("something else", ".venv"),
     ],
