@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tans_core import Array
-from tans_core._jaxlib import NamedSharding
 from tans_core.partition_spec import P
+from tans_core.sharding import NamedSharding
 from tans_xla import backend, device_put
 from tans_xla._jaxlib import batched_device_put
 from tans_xla.dlpack import from_dlpack

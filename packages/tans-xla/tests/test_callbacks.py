@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tans_core import config, rules
-from tans_core._jaxlib import NamedSharding
 from tans_core.context import AxisData
 from tans_core.partition_spec import P
-from tans_core.sharding import single_device_sharding
+from tans_core.sharding import NamedSharding, single_device_sharding
 from tans_core.types import ShapedArray
 from tans_core.zeros import Zero
 from tans_xla import ShapeDtypeStruct, backend, device_put, jit, make_jaxpr

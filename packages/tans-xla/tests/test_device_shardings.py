@@ -3,10 +3,15 @@ import pickle
 import numpy as np
 import pytest
 
-from tans_core._jaxlib import GSPMDSharding, NamedSharding, SingleDeviceSharding
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import P
-from tans_core.sharding import named_sharding, single_device_sharding
+from tans_core.sharding import (
+    GSPMDSharding,
+    NamedSharding,
+    SingleDeviceSharding,
+    named_sharding,
+    single_device_sharding,
+)
 from tans_xla import backend
 
 

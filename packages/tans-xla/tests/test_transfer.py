@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 
 from tans_core import config
-from tans_core._jaxlib import NamedSharding
 from tans_core.partition_spec import P
-from tans_core.sharding import single_device_sharding
+from tans_core.sharding import NamedSharding, single_device_sharding
 from tans_xla import (
     backend,
     block_until_ready,

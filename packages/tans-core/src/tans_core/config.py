@@ -210,6 +210,9 @@ trace_marker: Final = Config(
 abstract_mesh: Final = Config(
     "tans_abstract_mesh", None, include_in_jit_key=True, include_in_trace_context=True
 )
+concrete_mesh: Final = Config(
+    "tans_concrete_mesh", None, include_in_jit_key=True, include_in_trace_context=False
+)
 axis_env: Final = Config(
     "tans_axis_env", (), include_in_jit_key=False, include_in_trace_context=True
 )

@@ -207,6 +207,14 @@ class TypePromotionError(ValueError):
     """
 
 
+class ShardingTypeError(Exception):
+    """The shardings of an operation's operands don't fit together, in explicit mode.
+
+    The sharding is part of a value's type. Give operands fitting shardings with ``reshard``, say
+    what the result should be with ``out_sharding=``, or let the compiler choose with ``auto_axes``.
+    """
+
+
 class MissingRuleError(NotImplementedError):
     """A transformation met a primitive for which it has no rule.
 
@@ -268,6 +276,7 @@ __all__ = [
     "MissingRuleError",
     "NonConcreteBooleanIndexError",
     "NotDifferentiableError",
+    "ShardingTypeError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
     "TracerIntegerConversionError",

@@ -167,13 +167,17 @@ class Jaxpr:
 
 
 class ClosedJaxpr:
-    """A program with the values of its constants."""
+    """A program with the values of its constants.
 
-    __slots__ = ("__weakref__", "_in_avals", "_out_avals", "consts", "jaxpr")
+    `runners` holds what evaluates calls of this body; it goes when the body goes.
+    """
+
+    __slots__ = ("__weakref__", "_in_avals", "_out_avals", "consts", "jaxpr", "runners")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         self.jaxpr = jaxpr
         self.consts = list(consts)
+        self.runners: dict[Any, Any] | None = None
         self._in_avals = tuple(v.aval for v in jaxpr.invars)
         self._out_avals = tuple(v.aval for v in jaxpr.outvars)
 

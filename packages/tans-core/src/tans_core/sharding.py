@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tans_core import hlo_sharding
-from tans_core._jaxlib import NamedSharding, Sharding, SingleDeviceSharding
+from tans_core._jaxlib import GSPMDSharding as GSPMDSharding
+from tans_core._jaxlib import NamedSharding as NamedSharding
+from tans_core._jaxlib import Sharding as Sharding
+from tans_core._jaxlib import SingleDeviceSharding as SingleDeviceSharding
 from tans_core.cache import register_cache
 from tans_core.mesh import EMPTY_ABSTRACT_MESH, AbstractMesh, Mesh
 from tans_core.partition_spec import AxisName, PartitionSpec, partition_axes

@@ -15,6 +15,7 @@ from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh
 from tans_core.debug_info import DebugInfo
 from tans_core.errors import UnexpectedTracerError
+from tans_core.explicit_mode import apply_sharding, is_involved
 from tans_core.jaxpr import (
     NO_EFFECTS,
     Atom,
@@ -47,25 +48,18 @@ register_cache(clear_type_memo)
 
 
 def infer(primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict) -> TypedOp:
-    """Run the type rule, then the sharding rule when a mesh is involved."""
+    """Run the type rule, then the sharding rule when a sharding is involved.
+
+    Bodies of call-like primitives carry the shardings of their results in their types.
+    """
     result = rules.types[primitive](*in_avals, **params)
     effects: Effects = NO_EFFECTS
     if type(result) is rules.Typed:
         result, effects = result
     outs = tuple(result) if primitive.multiple_results else (result,)
-    mesh = abstract_mesh.value
-    if mesh is not None or any(getattr(a, "_sharding", None) is not None for a in in_avals):
-        outs = _apply_sharding(primitive, in_avals, outs, params)
+    if not primitive.call_like and is_involved(in_avals, params):
+        outs = apply_sharding(primitive, in_avals, outs, params)
     return TypedOp(primitive, in_avals, params, outs, effects)
-
-
-def _apply_sharding(
-    primitive: Primitive, in_avals: tuple[Any, ...], outs: tuple[Any, ...], params: dict
-) -> tuple[Any, ...]:
-    rule = rules.sharding[primitive]
-    specs = rule(*in_avals, **params)
-    specs = specs if primitive.multiple_results else (specs,)
-    return tuple(o.update(sharding=s) for o, s in zip(outs, specs, strict=True))
 
 
 class JaxprTracer(Tracer):
@@ -114,28 +108,28 @@ class JaxprTrace(Trace):
 
     def record(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Append one equation and return the tracers of its results."""
-        invars: list[Atom] = []
-        avals: list[AbstractValue] = []
-        for x in args:
-            if type(x) is JaxprTracer and x._trace is self:
-                invars.append(x.var)
-                avals.append(x.aval)
-            else:
-                atom = self.lift(x)
-                invars.append(atom)
-                avals.append(atom.aval)
-        in_avals = tuple(avals)
+        invars = self.atoms(args)
+        in_avals = tuple([v.aval for v in invars])
         if primitive.call_like:
+            return self.append(infer(primitive, in_avals, params), invars)
+        key = (primitive, in_avals, abstract_mesh.value, *params.items())
+        op = _MEMO.get(key)
+        if op is None:
             op = infer(primitive, in_avals, params)
-        else:
-            key = (primitive, in_avals, abstract_mesh.value, *params.items())
-            op = _MEMO.get(key)
-            if op is None:
-                op = infer(primitive, in_avals, params)
-                if len(_MEMO) >= _MEMO_LIMIT:
-                    _MEMO.clear()
-                op = _MEMO.setdefault(key, op)
+            if len(_MEMO) >= _MEMO_LIMIT:
+                _MEMO.clear()
+            op = _MEMO.setdefault(key, op)
         return self.append(op, invars)
+
+    def record_op(self, op: TypedOp, args: Sequence[Any]) -> Any:
+        """Append one equation of operands whose types are known to be those of `op`."""
+        return self.append(op, self.atoms(args))
+
+    def atoms(self, values: Sequence[Any]) -> list[Atom]:
+        """Return the atom of each value."""
+        return [
+            x.var if type(x) is JaxprTracer and x._trace is self else self.lift(x) for x in values
+        ]
 
     def append(self, op: TypedOp, invars: list[Atom]) -> Any:
         """Append the equation ``op invars``; return the tracers of its results."""

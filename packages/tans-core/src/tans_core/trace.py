@@ -6,11 +6,13 @@ the transformations' traces pass a bind on to their parent when no operand is th
 
 from collections.abc import Callable
 from typing import Any, NoReturn, Self, override
+from weakref import WeakSet
 
 import numpy as np
 
 from tans_core import _jaxlib, errors
 from tans_core.cache import register_cache
+from tans_core.jaxpr import ClosedJaxpr, subjaxprs
 from tans_core.primitive import Primitive
 from tans_core.rules import evaluation
 from tans_core.state import _State, state
@@ -167,39 +169,53 @@ class EvalTrace(Trace):
     makes of it (tans-xla sets it to compile the primitive into one C++ jit object).
     """
 
-    __slots__ = ("_runners", "compiler")
+    __slots__ = ("_bodies", "_runners", "compiler")
 
     LIMIT = 4096
 
     def __init__(self) -> None:
         super().__init__()
         self._runners: dict[Any, Callable[..., Any]] = {}
+        self._bodies: WeakSet[ClosedJaxpr] = WeakSet()
         self.compiler: Callable[[Primitive, dict[str, Any]], Callable[..., Any]] = _no_compiler
 
     @override
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         key = (primitive, *params.items())
-        runner = self._runners.get(key)
+        runners = self._runners if not primitive.call_like else self._runners_of_body(params)
+        runner = runners.get(key)
         if runner is None:
-            runner = self._make_runner(primitive, params, key)
+            runner = self._make_runner(primitive, params, key, runners)
         return runner(*args)
 
     def clear(self) -> None:
         """Forget all compiled primitives."""
         self._runners.clear()
+        for body in list(self._bodies):
+            body.runners = None
+
+    def _runners_of_body(self, params: dict[str, Any]) -> dict[Any, Callable[..., Any]]:
+        """Return the runners of calls of a body, which must not outlive it."""
+        body = next((b for b in subjaxprs(params) if isinstance(b, ClosedJaxpr)), None)
+        if body is None:
+            return {}
+        if body.runners is None:
+            body.runners = {}
+            self._bodies.add(body)
+        return body.runners
 
     def _make_runner(
-        self, primitive: Primitive, params: dict[str, Any], key: Any
+        self, primitive: Primitive, params: dict[str, Any], key: Any, runners: dict[Any, Any]
     ) -> Callable[..., Any]:
         rule = evaluation.find(primitive)
         if rule is not None:
             # Not kept: such rules run the bodies in their params, which must not outlive callers.
             return lambda *args: rule(*args, **params)
         runner = self.compiler(primitive, params)
-        if len(self._runners) >= self.LIMIT:
-            for old in list(self._runners)[: self.LIMIT // 4]:
-                self._runners.pop(old, None)
-        return self._runners.setdefault(key, runner)
+        if len(runners) >= self.LIMIT:
+            for old in list(runners)[: self.LIMIT // 4]:
+                runners.pop(old, None)
+        return runners.setdefault(key, runner)
 
 
 def _no_compiler(primitive: Primitive, params: dict[str, Any]) -> NoReturn:

@@ -12,7 +12,9 @@ import numpy as np
 
 from tans_core import _jaxlib, dtypes
 from tans_core.dtypes import ExtendedDType, float0
-from tans_core.sharding import empty_sharding
+from tans_core.config import abstract_mesh
+from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
+from tans_core.sharding import empty_sharding, named_sharding
 
 type DType = np.dtype | ExtendedDType
 type Shape = tuple[int, ...]
@@ -106,8 +108,13 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """The sharding; over the empty mesh when the context has none."""
-        return empty_sharding(self.ndim) if self._sharding is None else self._sharding
+        """The sharding; replicated over the context mesh when the type carries none."""
+        if self._sharding is not None:
+            return self._sharding
+        mesh = abstract_mesh.value
+        if mesh is None:
+            return empty_sharding(self.ndim)
+        return named_sharding(mesh, PartitionSpec(*(None,) * self.ndim))
 
     @property
     def is_sharded(self) -> bool:
@@ -151,17 +158,34 @@ class ShapedArray(AbstractValue):
         return self if tangent is True else tangent
 
     @override
-    def str_short(self, short_dtypes: bool = True) -> str:
+    def to_cotangent(self) -> "ShapedArray":
+        tangent = self.to_tangent()
+        sharding = self._sharding
+        if sharding is None or not (sharding.spec.unreduced or sharding.spec.reduced):
+            return tangent
+        if sharding.spec.unreduced_kind not in (None, UnreducedKind.sum):
+            raise ValueError(
+                f"a value of type {self.str_short()} has no cotangent type: its parts combine by "
+                "max or min; expected a sum. Reshard it to reduce it before differentiating."
+            )
+        swapped = named_sharding(sharding.mesh, sharding.spec.to_cotangent())
+        return tangent.update(sharding=swapped)
+
+    @override
+    def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
         name = dtypes.short_name(self.dtype) if short_dtypes else str(self.dtype)
-        dims = ",".join(map(str, self.shape))
-        if self._sharding is not None:
-            dims = ",".join(_dims_with_axes(self.shape, self._sharding.spec))
-        text = f"{name}[{dims}]"
-        if self.manual_axes:
-            text += "{V:" + ",".join(sorted(self.manual_axes)) + "}"
         if self.memory_space is not None:
-            text += f"<{self.memory_space}>"
+            name += f"<{self.memory_space}>"
+        sharding = self._sharding
+        if sharding is None and not self.manual_axes:
+            return f"{name}[{','.join(map(str, self.shape))}]"
+        text = f"{name}[{','.join(_dims_with_axes(self.shape, sharding))}]{_states(self)}"
+        if mesh_axis_types and sharding is not None:
+            text += _axis_types(sharding.mesh)
         return text
+
+    def __str__(self) -> str:
+        return f"{'~' if self.weak_type else ''}{self.str_short(short_dtypes=False)}"
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -207,9 +231,7 @@ def _make(
     for dim in shape:
         size *= dim
     values = (shape, dtype, weak_type, sharding, manual_axes, memory_space, len(shape), size, None)
-    names = (
-        "shape dtype weak_type _sharding manual_axes memory_space ndim size _tangent"
-    ).split()
+    names = ("shape dtype weak_type _sharding manual_axes memory_space ndim size _tangent").split()
     for name, value in zip(names, values, strict=True):
         _set(aval, name, value)
     return aval
@@ -227,12 +249,42 @@ def _tangent_of(aval: ShapedArray) -> ShapedArray:
     return aval if aval.dtype == float0 else aval.update(dtype=float0, weak_type=False)
 
 
-def _dims_with_axes(shape: Shape, spec: Any) -> list[str]:
-    dims = []
-    for size, axes in zip(shape, tuple(spec) + (None,) * (len(shape) - len(spec)), strict=True):
-        names = axes if isinstance(axes, str) else None if axes is None else f"({','.join(axes)})"
-        dims.append(str(size) if names is None else f"{size}@{names}")
-    return dims
+def _dims_with_axes(shape: Shape, sharding: Any) -> list[str]:
+    if sharding is None:
+        return list(map(str, shape))
+    partitions = sharding.spec.padded(len(shape)).partitions
+    return [
+        f"{size}@{_names(axes)}" if (axes := partition_axes(partition)) else str(size)
+        for size, partition in zip(shape, partitions, strict=True)
+    ]
+
+
+def _names(axes: Sequence[Any]) -> str:
+    names = ",".join(map(str, axes))
+    return names if len(axes) == 1 else f"({names})"
+
+
+def _states(aval: ShapedArray) -> str:
+    """Return the printed varying, unreduced and reduced axes, each in mesh order."""
+    sharding = aval._sharding
+    order = {} if sharding is None else sharding.mesh.axis_positions
+    spec = PartitionSpec() if sharding is None else sharding.spec
+    kind = spec.unreduced_kind
+    unreduced = "U" if kind in (None, UnreducedKind.sum) else f"U_{kind.name}"
+    states = (("V", aval.manual_axes), (unreduced, spec.unreduced), ("R", spec.reduced))
+    parts = [
+        f"{letter}:{_names(sorted(axes, key=lambda a: (order.get(a, 0), str(a))))}"
+        for letter, axes in states
+        if axes
+    ]
+    return f"{{{', '.join(parts)}}}" if parts else ""
+
+
+def _axis_types(mesh: Any) -> str:
+    by_type: dict[str, list[Any]] = {}
+    for name, axis_type in zip(mesh.axis_names, mesh.axis_types, strict=True):
+        by_type.setdefault(repr(axis_type), []).append(name)
+    return "({" + ", ".join(f"{t}: {tuple(names)!r}" for t, names in by_type.items()) + "})"
 
 
 class AbstractToken(AbstractValue):

@@ -7,22 +7,25 @@ import numpy as np
 
 from tans_core import dtypes
 from tans_core._jaxlib import Array, ArrayImpl
+from tans_core.config import enable_x64
 from tans_core.types import AbstractValue, ShapedArray
 
 type TypeOf = Callable[[Any], AbstractValue]
 
-_SCALAR_DTYPES: Final = {
-    bool: lambda: np.dtype(bool),
-    int: dtypes.default_int,
-    float: dtypes.default_float,
-    complex: dtypes.default_complex,
-}
 
-
-def _scalar_type(kind: type) -> TypeOf:
-    default = _SCALAR_DTYPES[kind]
+def _scalar_type(kind: type, default: Callable[[], Any]) -> TypeOf:
     weak = kind is not bool
-    return lambda x: ShapedArray((), default(), weak)
+    # The type by the value of enable_x64, held here so that it is made once.
+    made: dict[bool, AbstractValue] = {}
+
+    def typeof_scalar(x: Any) -> AbstractValue:
+        wide = enable_x64.value
+        found = made.get(wide)
+        if found is None:
+            found = made[wide] = ShapedArray((), default(), weak)
+        return found
+
+    return typeof_scalar
 
 
 def _numpy_type(x: np.ndarray | np.generic) -> ShapedArray:
@@ -33,7 +36,10 @@ def _numpy_type(x: np.ndarray | np.generic) -> ShapedArray:
 _TYPEOF: Final[dict[type, TypeOf]] = {
     ArrayImpl: lambda x: x.aval,
     np.ndarray: _numpy_type,
-    **{kind: _scalar_type(kind) for kind in _SCALAR_DTYPES},
+    bool: _scalar_type(bool, lambda: np.dtype(bool)),
+    int: _scalar_type(int, dtypes.default_int),
+    float: _scalar_type(float, dtypes.default_float),
+    complex: _scalar_type(complex, dtypes.default_complex),
 }
 
 

@@ -21,11 +21,12 @@ inf: Final = np.inf
 nan: Final = np.nan
 euler_gamma: Final = np.euler_gamma
 newaxis: Final = None
+ComplexWarning: Final = np.exceptions.ComplexWarning
 
 # Module below this package, and the public names it defines; loaded at the first use of a name.
 _PUBLIC: Final = {
     "creation": """
-        array asarray zeros ones empty full zeros_like ones_like empty_like full_like
+        array asarray zeros ones empty full zeros_like ones_like empty_like full_like copy
     """,
     "ranges": "arange linspace logspace geomspace eye identity meshgrid indices",
     "einsum": "einsum einsum_path",
@@ -67,6 +68,47 @@ _PUBLIC: Final = {
     "dtype_functions": "can_cast finfo iinfo isdtype issubdtype promote_types result_type",
     "diagonals": "diag diagflat diagonal trace tri tril triu",
     "indexing": "take take_along_axis put put_along_axis",
+    "rearrangement": "append block flip fliplr flipud repeat resize roll rot90 tile",
+    "padding": "pad",
+    "editing": """
+        choose compress delete extract fill_diagonal insert place trim_zeros
+    """,
+    "cumulative": """
+        cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod nancumsum
+        trapezoid
+    """,
+    "sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
+    "nan_reductions": "minmax nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp",
+    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "statistics": "average corrcoef cov",
+    "histograms": """
+        bincount digitize histogram histogram2d histogram_bin_edges histogramdd
+    """,
+    "sliding_products": "convolve correlate",
+    "sets": """
+        intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse
+        unique_values
+    """,
+    "polynomial": """
+        poly polyadd polyder polydiv polyint polymul polysub polyval vander
+    """,
+    "logic": "array_equal array_equiv iterable",
+    "windows": "bartlett blackman hamming hanning kaiser",
+    "numbers": """
+        angle conj conjugate frexp gcd heaviside i0 imag lcm ldexp modf nan_to_num nextafter real
+        sinc spacing
+    """,
+    "bits": "packbits unpackbits",
+    "mapping": "apply_along_axis apply_over_axes fromfunction piecewise vectorize",
+    "index_tricks": """
+        c_ diag_indices diag_indices_from index_exp ix_ mask_indices mgrid ogrid r_
+        ravel_multi_index s_ tril_indices tril_indices_from triu_indices triu_indices_from
+        unravel_index
+    """,
+    "interpolation": "interp unwrap",
+    "files": "from_dlpack frombuffer fromfile fromiter fromstring load save savez",
+    "products": "cross kron matvec vecdot vecmat",
+    "text": "array_repr array_str",
     "methods": "astype",
     "scalar_types": """
         bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64

@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_numpy.creation import requested_dtype
+from tans_numpy.manipulation import ravel
 from tans_numpy.operands import (
     ArrayLike,
     broadcast_shapes,
@@ -14,6 +15,7 @@ from tans_numpy.operands import (
     check_arraylike,
     promote_dtypes,
 )
+from tans_numpy.ufuncs.arithmetic import multiply
 from tans_xla import composite
 
 type Array = Any
@@ -159,8 +161,6 @@ def vdot(
     a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Array:
     """Multiply the flattened arrays, the first one conjugated."""
-    from tans_numpy.manipulation import ravel
-
     check_arraylike("vdot", a, b)
     if np.issubdtype(typeof(a).dtype, np.complexfloating):
         a = lax.conj(a)
@@ -237,9 +237,6 @@ def inner(
 
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Multiply each element of the flattened `a` with each of the flattened `b`."""
-    from tans_numpy.manipulation import ravel
-    from tans_numpy.ufuncs.arithmetic import multiply
-
     if out is not None:
         raise NotImplementedError("outer: given out=, expected None: arrays can't be written to.")
     check_arraylike("outer", a, b)

@@ -8,7 +8,14 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Array, ArrayImpl, dtypes, is_evaluating, recording_trace, tree, typeof
 from tans_core.types import ShapedArray
-from tans_numpy.operands import PYTHON_SCALARS, check_arraylike, typed_scalar
+from tans_numpy.dims import repeat_to
+from tans_numpy.operands import (
+    PYTHON_SCALARS,
+    broadcast_shapes,
+    check_arraylike,
+    promote_dtypes,
+    typed_scalar,
+)
 from tans_xla import composite, device_put
 from tans_xla.transfer.place import put_numpy
 
@@ -100,6 +107,17 @@ def asarray(
     return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
 
 
+def copy(a: ArrayLike, order: str | None = None) -> Array:
+    """Return a copy of `a` as an array.
+
+    Args:
+      a: any shape.
+      order: only "K" and None are meaningful.
+    """
+    check_arraylike("copy", a)
+    return array(a, copy=True, order=order)
+
+
 def _convert(x: Any, dtype: Any, copy: bool, where: str) -> Any:
     if dtype is not None:
         dtype = requested_dtype(dtype, where)
@@ -183,10 +201,19 @@ def _from_python_ints(values: np.ndarray, dtype: Any) -> Any:
 
 
 def _stack(parts: list[Any], dtype: Any) -> Any:
-    from tans_numpy.manipulation import stack
-
-    out = stack(parts)
+    parts = promote_dtypes("array", *parts)
+    _check_one_shape(parts)
+    out = lax.concatenate([lax.expand_dims(p, (0,)) for p in parts], 0)
     return out if dtype is None else lax.convert_element_type(out, dtype)
+
+
+def _check_one_shape(parts: list[Any]) -> None:
+    shapes = sorted({typeof(p).shape for p in parts})
+    if len(shapes) > 1:
+        raise ValueError(
+            f"array: given a sequence of arrays with the shapes {shapes}, expected one shape. "
+            "Broadcast them first, or use concatenate."
+        )
 
 
 def _from_numpy(x: np.ndarray, dtype: Any, where: str) -> Any:
@@ -337,13 +364,10 @@ def full(
     dtype = aval.dtype if dtype is None else requested_dtype(dtype, "full")
     if aval.ndim == 0:
         value = fill_value if not weak else array(fill_value)
-        out = (
-            _filled_weak(value, shape=shape) if weak else _filled(value, shape=shape, dtype=dtype)
-        )
+        out = _filled_weak(value, shape=shape) if weak else _filled(value, shape=shape, dtype=dtype)
     else:
-        from tans_numpy.manipulation import broadcast_to
-
-        out = broadcast_to(array(fill_value, dtype), shape)
+        broadcast_shapes("full", aval.shape, shape)
+        out = repeat_to(array(fill_value, dtype), shape)
     return _on(out, device, out_sharding)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy.creation import requested_dtype
+from tans_numpy.indexing import take
 from tans_numpy.manipulation import moveaxis, ravel
 from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike
 from tans_numpy.reductions import sum as sum_
@@ -85,9 +86,11 @@ def _diagonal(a: Array, *, offset: int) -> Array:
     flat = lax.reshape(a, (*shape[:-2], rows * columns))
     first = np.int32(start_row * columns + start_column)
     index = lax.add(lax.mul(steps, np.int32(columns + 1)), first)
-    from tans_numpy.indexing import take
-
-    return take(flat, index, axis=-1, mode="clip") if n else lax.full((*shape[:-2], 0), 0, typeof(a).dtype)  # noqa: E501
+    return (
+        take(flat, index, axis=-1, mode="clip")
+        if n
+        else lax.full((*shape[:-2], 0), 0, typeof(a).dtype)
+    )  # noqa: E501
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
@@ -116,7 +119,9 @@ def _from_diagonal(v: Array, *, k: int) -> Array:
     on = lax.eq(lax.add(rows, np.int32(k)), columns)
     zero = typeof(v).dtype.type(0)
     padded = lax.pad(v, zero, ((max(k, 0), max(-k, 0), 0),))
-    return lax.select(on, lax.broadcast_in_dim(padded, (n, n), (1,)), lax.full((n, n), 0, typeof(v).dtype))  # noqa: E501
+    return lax.select(
+        on, lax.broadcast_in_dim(padded, (n, n), (1,)), lax.full((n, n), 0, typeof(v).dtype)
+    )  # noqa: E501
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:

@@ -44,7 +44,12 @@ def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
 
 @composite(static_argnums=(1,), static_argnames=("shape", "order", "copy", "out_sharding"))
 def _reshape(
-    a: Array, shape: tuple[int, ...], *, order: str = "C", copy: Any = None, out_sharding: Any = None
+    a: Array,
+    shape: tuple[int, ...],
+    *,
+    order: str = "C",
+    copy: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     if order == "C":
         return lax.reshape(a, shape)

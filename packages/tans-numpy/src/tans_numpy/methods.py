@@ -9,6 +9,7 @@ import tans_lax as lax
 from tans_core import dtypes, slots, typeof
 from tans_numpy import contractions, creation, manipulation, reductions, selection
 from tans_numpy.indexing import at, getitem, take
+from tans_numpy.rounding import round as round_
 from tans_xla import composite
 
 type Array = Any
@@ -56,7 +57,9 @@ def astype(self: Array, dtype: Any, *, copy: bool = False, device: Any = None) -
 def _iterate(self: Array) -> Any:
     """Iterate over the first dimension."""
     if self.ndim == 0:
-        raise TypeError("iteration over a 0-d array: expected at least one dimension. Use x.item().")
+        raise TypeError(
+            "iteration over a 0-d array: expected at least one dimension. Use x.item()."
+        )
     return iter(manipulation.unstack(self))
 
 
@@ -87,8 +90,6 @@ def _conj(self: Array) -> Array:
 
 def _round(self: Array, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals, halves to even."""
-    from tans_numpy.rounding import round as round_
-
     return round_(self, decimals, out)
 
 
@@ -140,7 +141,7 @@ _METHODS: Final[dict[str, Any]] = {
     "squeeze": manipulation.squeeze,
     "swapaxes": manipulation.swapaxes,
     "take": take,
-    "ptp": _delegate("statistics", "ptp"),
+    "ptp": _delegate("nan_reductions", "ptp"),
     "cumsum": _delegate("cumulative", "cumsum"),
     "cumprod": _delegate("cumulative", "cumprod"),
     "argmax": _delegate("searching", "argmax"),
@@ -151,8 +152,8 @@ _METHODS: Final[dict[str, Any]] = {
     "nonzero": _delegate("searching", "nonzero"),
     "searchsorted": _delegate("searching", "searchsorted"),
     "repeat": _delegate("rearrangement", "repeat"),
-    "choose": _delegate("rearrangement", "choose"),
-    "compress": _delegate("rearrangement", "compress"),
+    "choose": _delegate("editing", "choose"),
+    "compress": _delegate("editing", "compress"),
     "diagonal": _delegate("diagonals", "diagonal"),
     "trace": _delegate("diagonals", "trace"),
     "view": _delegate("views", "view"),

@@ -230,5 +230,7 @@ def canonicalize_axes(axis: Any, ndim: int, name: str = "axis") -> tuple[int, ..
         return (canonicalize_axis(axis, ndim, name),)
     axes = tuple(canonicalize_axis(a, ndim, name) for a in axis)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{name}: given axes {axis}, expected each axis once. Drop the duplicates.")
+        raise ValueError(
+            f"{name}: given axes {axis}, expected each axis once. Drop the duplicates."
+        )
     return axes

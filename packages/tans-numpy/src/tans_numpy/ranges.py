@@ -10,8 +10,12 @@ import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.dtype_queries import iinfo
 from tans_core.errors import ConcretizationTypeError
+from tans_core.promotion import result_type
 from tans_numpy.creation import as_shape, asarray, requested_dtype
+from tans_numpy.manipulation import broadcast_arrays, moveaxis, reshape, stack, swapaxes
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, to_inexact
+from tans_numpy.ufuncs.arithmetic import power
+from tans_numpy.ufuncs.exponential import log10
 from tans_xla import composite, device_put
 from tans_xla.transfer.place import put_numpy
 
@@ -56,8 +60,6 @@ def arange(
             _concrete(x, "arange", option)
     given = [x for x in (start, stop, step) if x is not None]
     if dtype is None:
-        from tans_core.promotion import result_type
-
         target = dtypes.canonicalize(result_type(*given))
     else:
         target = requested_dtype(dtype, "arange")
@@ -139,8 +141,6 @@ def linspace(
 def _linspace(
     start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
 ) -> tuple[Array, Array]:
-    from tans_numpy.manipulation import broadcast_arrays, moveaxis
-
     start, stop = promote_dtypes("linspace", start, stop)
     computation = to_inexact(typeof(start).dtype)
     start, stop = (lax.convert_element_type(v, computation) for v in broadcast_arrays(start, stop))
@@ -175,9 +175,7 @@ def _blend(start: Any, stop: Any, num: int, divisor: int, endpoint: bool, dtype:
     out = lax.add(lax.mul(first, lax.sub(dtype.type(1), t)), lax.mul(last, t))
     if not endpoint:
         return out
-    return lax.concatenate(
-        [lax.slice_in_dim(out, 0, num - 1), lax.expand_dims(stop, (0,))], 0
-    )
+    return lax.concatenate([lax.slice_in_dim(out, 0, num - 1), lax.expand_dims(stop, (0,))], 0)
 
 
 def logspace(
@@ -185,8 +183,6 @@ def logspace(
     dtype: Any = None, axis: int = 0,
 ) -> Array:  # fmt: skip
     """Return ``base ** linspace(start, stop)``; see `linspace`."""
-    from tans_numpy.ufuncs.arithmetic import power
-
     out = power(asarray(base), linspace(start, stop, num, endpoint, axis=axis))
     return out if dtype is None else out.astype(dtype)
 
@@ -196,8 +192,6 @@ def geomspace(
     axis: int = 0,
 ) -> Array:  # fmt: skip
     """Return numbers with a constant ratio over an interval; see `linspace`."""
-    from tans_numpy.ufuncs.exponential import log10
-
     start, stop = asarray(start), asarray(stop)
     sign = (1 - 2 * ((start < 0) & (stop < 0))).astype(to_inexact(start.dtype))
     out = logspace(log10(start * sign), log10(stop * sign), num, endpoint, 10.0, None, 0) * sign
@@ -205,8 +199,6 @@ def geomspace(
         out = out.at[0].set(start)
         if endpoint and num > 1:
             out = out.at[-1].set(stop)
-    from tans_numpy.manipulation import moveaxis
-
     out = moveaxis(out, 0, axis) if axis else out
     return out if dtype is None else out.astype(dtype)
 
@@ -252,8 +244,6 @@ def meshgrid(
       sparse: return arrays with size 1 in all dimensions but their own.
       indexing: "xy" (the first two dimensions are swapped) or "ij".
     """
-    from tans_numpy.manipulation import broadcast_arrays, reshape, swapaxes
-
     check_arraylike("meshgrid", *xi)
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: given indexing={indexing!r}, expected 'xy' or 'ij'.")
@@ -262,17 +252,13 @@ def meshgrid(
     if any(typeof(x).ndim > 1 for x in xi):
         raise ValueError("meshgrid: given an array with several dimensions, expected vectors.")
     n = len(xi)
-    out = [
-        reshape(x, (1,) * i + (typeof(x).size,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)
-    ]
+    out = [reshape(x, (1,) * i + (typeof(x).size,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)]
     out = out if sparse else broadcast_arrays(*out)
     return [swapaxes(x, 0, 1) for x in out] if indexing == "xy" and n > 1 else out
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     """Return the index of each element of an array with the shape `dimensions`."""
-    from tans_numpy.manipulation import stack
-
     dims = as_shape(dimensions, "indices")
     target = dtypes.default_int() if dtype is None else requested_dtype(dtype, "indices")
     grids = meshgrid(*(arange(n, dtype=target) for n in dims), sparse=sparse, indexing="ij")

@@ -9,7 +9,10 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import requested_dtype
+from tans_numpy.dims import keep_dims
+from tans_numpy.manipulation import broadcast_to
 from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, to_inexact
+from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
 
@@ -24,26 +27,18 @@ def _axes(a: ArrayLike, axis: Axis, name: str) -> tuple[int, ...]:
     return canonicalize_axes(axis, typeof(a).ndim, name)
 
 
-def _refuse_out(out: Any, name: str) -> None:
+def refuse_out(out: Any, name: str) -> None:
+    """Raise NotImplementedError if an array to write to is given."""
     if out is not None:
         raise NotImplementedError(
             f"{name}: given out=, expected None: arrays can't be written to. Use the result."
         )
 
 
-def keep_dims(reduced: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
-    """Put dimensions of size 1 back where they were reduced."""
-    dims = tuple(1 if i in axes else n for i, n in enumerate(shape))
-    kept = tuple(i for i in range(len(shape)) if i not in axes)
-    return lax.broadcast_in_dim(reduced, dims, kept)
-
-
 def _masked(a: Array, where: Any, fill: Any) -> Array:
     if where is None:
         return a
-    from tans_numpy.selection import where as choose
-
-    return choose(where, a, fill)
+        return choose(where, a, fill)
 
 
 def _accumulation_dtype(dtype: Any) -> Any:
@@ -51,8 +46,10 @@ def _accumulation_dtype(dtype: Any) -> Any:
     if dtype == np.bool_:
         return dtypes.default_int()
     if issubdtype(dtype, np.unsignedinteger):
-        return np.promote_types(dtype, dtypes.default_uint()) if _is_wide(dtype) else (
-            dtypes.default_uint()
+        return (
+            np.promote_types(dtype, dtypes.default_uint())
+            if _is_wide(dtype)
+            else (dtypes.default_uint())
         )
     if issubdtype(dtype, np.integer):
         return dtype if _is_wide(dtype) else dtypes.default_int()
@@ -102,7 +99,7 @@ def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
         promote_integers: bool = True,
         out_sharding: Any = None,
     ) -> Array:
-        _refuse_out(out, kind)
+        refuse_out(out, kind)
         axes = _axes(a, axis, kind)
         if dtype is not None:
             dtype = requested_dtype(dtype, kind)
@@ -139,9 +136,7 @@ def _extremum(
     a: Array, initial: Any, where: Any, *, axes: tuple, keepdims: bool, kind: str
 ) -> Array:
     aval = typeof(a)
-    operation, combine = (
-        (lax.reduce_max, lax.max) if kind == "max" else (lax.reduce_min, lax.min)
-    )
+    operation, combine = (lax.reduce_max, lax.max) if kind == "max" else (lax.reduce_min, lax.min)
     if where is not None:
         if initial is None:
             raise ValueError(
@@ -174,7 +169,7 @@ def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
         where: ArrayLike | None = None,
         out_sharding: Any = None,
     ) -> Array:
-        _refuse_out(out, kind)
+        refuse_out(out, kind)
         axes = _axes(a, axis, kind)
         return _extremum(a, initial, where, axes=axes, keepdims=bool(keepdims), kind=kind)
 
@@ -213,7 +208,7 @@ def all(  # noqa: A001  (NumPy's name)
     where: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
     """Whether all elements differ from zero, along some dimensions or all."""
-    _refuse_out(out, "all")
+    refuse_out(out, "all")
     return _logical(a, where, axes=_axes(a, axis, "all"), keepdims=bool(keepdims), kind="all")
 
 
@@ -222,7 +217,7 @@ def any(  # noqa: A001  (NumPy's name)
     where: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
     """Whether an element differs from zero, along some dimensions or all."""
-    _refuse_out(out, "any")
+    refuse_out(out, "any")
     return _logical(a, where, axes=_axes(a, axis, "any"), keepdims=bool(keepdims), kind="any")
 
 
@@ -247,8 +242,6 @@ def _mean(a: Array, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> A
 
 
 def _selected(where: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> Array:
-    from tans_numpy.manipulation import broadcast_to
-
     mask = lax.convert_element_type(broadcast_to(where, dims), dtypes.default_int())
     return lax.reduce_sum(mask, axes)
 
@@ -267,13 +260,15 @@ def mean(
       keepdims: keep reduced dimensions with size 1.
       where: booleans that broadcast to `a`; elements where it is False are left out.
     """
-    _refuse_out(out, "mean")
+    refuse_out(out, "mean")
     dtype = None if dtype is None else requested_dtype(dtype, "mean")
     return _mean(a, where, axes=_axes(a, axis, "mean"), dtype=dtype, keepdims=bool(keepdims))
 
 
 @composite(static_argnames=("axes", "dtype", "keepdims"))
-def _var(a: Array, ddof: Any, mean: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> Array:  # noqa: E501
+def _var(
+    a: Array, ddof: Any, mean: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool
+) -> Array:  # noqa: E501
     aval = typeof(a)
     result = to_inexact(aval.dtype) if dtype is None else dtype
     wide = np.dtype(np.float32) if result.name in _SMALL_FLOATS else result
@@ -334,7 +329,7 @@ def var(
       mean: the mean, with reduced dimensions of size 1, if it is known.
       correction: another name of `ddof`.
     """
-    _refuse_out(out, "var")
+    refuse_out(out, "var")
     dtype = None if dtype is None else requested_dtype(dtype, "var")
     ddof = ddof if correction is None else correction
     axes = _axes(a, axis, "var")
@@ -345,9 +340,7 @@ def _var_entry(
     a: Any, mean: Any, where: Any, ddof: Any, axes: tuple, dtype: Any, keepdims: bool
 ) -> Array:
     if type(ddof) in (int, float):
-        return _var_static(
-            a, mean, where, ddof=ddof, axes=axes, dtype=dtype, keepdims=keepdims
-        )
+        return _var_static(a, mean, where, ddof=ddof, axes=axes, dtype=dtype, keepdims=keepdims)
     return _var(a, ddof, mean, where, axes=axes, dtype=dtype, keepdims=keepdims)
 
 

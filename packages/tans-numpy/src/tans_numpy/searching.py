@@ -8,9 +8,16 @@ import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_core.errors import ConcretizationTypeError
-from tans_numpy.manipulation import ravel
-from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, promote_dtypes
-from tans_numpy.reductions import keep_dims
+from tans_numpy.dims import keep_dims
+from tans_numpy.indexing import take
+from tans_numpy.manipulation import atleast_1d, ravel, stack
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axes,
+    canonicalize_axis,
+    check_arraylike,
+    promote_dtypes,
+)
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
 
@@ -176,8 +183,6 @@ def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None
 
 def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
     """Return the indices of the elements that differ from zero, one row each."""
-    from tans_numpy.manipulation import atleast_1d, stack
-
     found = nonzero(atleast_1d(a), size=size, fill_value=fill_value)
     out = stack(found, axis=1)
     return out if typeof(a).ndim else out[:, :0]
@@ -192,8 +197,6 @@ def _count_nonzero(a: Array, *, axis: tuple[int, ...], keepdims: bool) -> Array:
 
 def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: bool = False) -> Array:
     """Count the elements that differ from zero, along some dimensions or all."""
-    from tans_numpy.operands import canonicalize_axes
-
     check_arraylike("count_nonzero", a)
     axes = canonicalize_axes(axis, typeof(a).ndim, "count_nonzero")
     return _count_nonzero(a, axis=axes, keepdims=bool(keepdims))
@@ -205,7 +208,6 @@ def _searchsorted(a: Array, v: Array, *, side: str) -> Array:
     index = dtypes.default_int()
     n, dims = typeof(a).shape[0], typeof(v).shape
     low, high = lax.full(dims, 0, index), lax.full(dims, n, index)
-    from tans_numpy.indexing import take
 
     # nan sorts behind all numbers.
     def goes_right(x: Array, y: Array) -> Array:
@@ -258,7 +260,5 @@ def searchsorted(
             f"searchsorted: given an array with {typeof(a).ndim} dimensions, expected a vector."
         )
     if sorter is not None:
-        from tans_numpy.indexing import take
-
         a = take(a, sorter)
     return _searchsorted(a, v, side=side)

@@ -8,24 +8,19 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_core.dtype_queries import iinfo, issubdtype
+from tans_numpy.dims import repeat_to
 from tans_numpy.operands import (
     ArrayLike,
     broadcast_shapes,
     check_arraylike,
     promote_dtypes,
 )
+from tans_numpy.searching import nonzero
+from tans_numpy.ufuncs.arithmetic import maximum, minimum
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
 
 type Array = Any
-
-
-def repeat_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """Broadcast a value to a shape, or return it."""
-    have = typeof(x).shape
-    if have == shape:
-        return x
-    return lax.broadcast_in_dim(x, shape, tuple(range(len(shape) - len(have), len(shape))))
 
 
 @composite
@@ -68,8 +63,6 @@ def where(
       Array([1., 2.], dtype=float32)
     """
     if x is None and y is None:
-        from tans_numpy.searching import nonzero
-
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None or size is not None or fill_value is not None:
         raise ValueError(
@@ -82,8 +75,6 @@ def where(
 
 @composite
 def _clip(a: Any, lo: Any, hi: Any) -> Array:
-    from tans_numpy.ufuncs.arithmetic import maximum, minimum
-
     if lo is not None:
         a = maximum.inline(a, lo)
     return a if hi is None else minimum.inline(a, hi)
@@ -124,7 +115,9 @@ def clip(
     return _clip(arr, _bound(min, dtype, True), _bound(max, dtype, False))
 
 
-def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: Any = 0) -> Array:
+def select(
+    condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: Any = 0
+) -> Array:
     """Take each element from the first choice whose condition holds.
 
     Args:

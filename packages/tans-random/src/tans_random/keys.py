@@ -21,7 +21,6 @@ from tans_xla import composite
 type Key = Any  # typed key array, or raw words
 
 
-
 class Words(NamedTuple):
     """A key taken apart: its words, its generator, and whether it was typed."""
 
@@ -79,9 +78,7 @@ def take_apart(key: Key, name: str, batched: bool = False) -> Words:
 
 def _not_a_key(name: str, key: Any) -> TypeError:
     shown = typeof(key).str_short() if hasattr(key, "dtype") else repr(key)
-    return TypeError(
-        f"{name}: given {shown}, expected a key. Make one with random.key(seed)."
-    )
+    return TypeError(f"{name}: given {shown}, expected a key. Make one with random.key(seed).")
 
 
 def _not_single(name: str, aval: Any) -> ValueError:

@@ -49,9 +49,7 @@ def fold_in_unsafe(key: Words, data: Any) -> Words:
 
 
 def _two_words(data: Any) -> Words:
-    return lax.concatenate(
-        [lax.full((1,), 0, np.dtype(np.uint32)), lax.expand_dims(data, (0,))], 0
-    )
+    return lax.concatenate([lax.full((1,), 0, np.dtype(np.uint32)), lax.expand_dims(data, (0,))], 0)
 
 
 def bits(key: Words, width: int, shape: Shape) -> Any:

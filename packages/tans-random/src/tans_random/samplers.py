@@ -189,8 +189,7 @@ def _normal(words: Any, *, shape: Shape, dtype: Any, impl: Implementation) -> Ar
     part = np.dtype(dtype.type(0).real.dtype)
     pair = impl.split(words, (2,))
     real, imag = (
-        real_normal(lax.index_in_dim(pair, i, 0, keepdims=False), impl, shape, part)
-        for i in (0, 1)
+        real_normal(lax.index_in_dim(pair, i, 0, keepdims=False), impl, shape, part) for i in (0, 1)
     )
     return lax.div(lax.complex(real, imag), dtype.type(math.sqrt(2)))
 
@@ -209,9 +208,7 @@ def normal(key: Key, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     """
     parts = take_apart(key, "normal")
     target = float_dtype(dtype, "normal", allow_complex=True)
-    return _normal(
-        parts.words, shape=static_shape(shape, "normal"), dtype=target, impl=parts.impl
-    )
+    return _normal(parts.words, shape=static_shape(shape, "normal"), dtype=target, impl=parts.impl)
 
 
 # ---- integers ---------------------------------------------------------------------------------
@@ -228,8 +225,7 @@ def _randint(
     low, high = (jnp.broadcast_to(_clamped(v, dtype), shape) for v in (low, high))
     pair = impl.split(words, (2,))
     upper, lower = (
-        draw_bits(lax.index_in_dim(pair, i, 0, keepdims=False), impl, width, shape)
-        for i in (0, 1)
+        draw_bits(lax.index_in_dim(pair, i, 0, keepdims=False), impl, width, shape) for i in (0, 1)
     )
     one = unsigned.type(1)
     span = lax.convert_element_type(lax.sub(high, low), unsigned)
@@ -353,9 +349,7 @@ def permutation(
             )
         x = jnp.arange(int(x))
     at = axis + typeof(x).ndim if axis < 0 else axis
-    return _permutation(
-        parts.words, x, axis=at, independent=bool(independent), impl=parts.impl
-    )
+    return _permutation(parts.words, x, axis=at, independent=bool(independent), impl=parts.impl)
 
 
 # ---- discrete ---------------------------------------------------------------------------------
@@ -401,9 +395,7 @@ def bernoulli(
     return _bernoulli(parts.words, p, shape=dims, impl=parts.impl, mode=mode)
 
 
-def gumbel_numbers(
-    words: Any, impl: Implementation, shape: Shape, dtype: Any, mode: str
-) -> Array:
+def gumbel_numbers(words: Any, impl: Implementation, shape: Shape, dtype: Any, mode: str) -> Array:
     """Return numbers of the standard Gumbel distribution."""
     if mode == "high":
         drawn = unit_uniform(words, impl, (2, *shape), dtype)
@@ -507,9 +499,7 @@ def categorical(
         )
     mode = _gumbel_mode(mode, "categorical")
     if replace:
-        return _categorical(
-            parts.words, logits, shape=dims, axis=at, impl=parts.impl, mode=mode
-        )
+        return _categorical(parts.words, logits, shape=dims, axis=at, impl=parts.impl, mode=mode)
     count = math.prod(dims[: len(dims) - len(batch)])
     if count > own[at]:
         raise ValueError(

@@ -5,9 +5,10 @@ Tested with jaxlib 0.11.2 to 0.12.0.1.
 
 from typing import TYPE_CHECKING, Any, Final
 
-import tans_core._jaxlib  # noqa: F401  (sets the log level before jaxlib's C++ code loads)
 from jaxlib import _jax as jaxlib_core
 from jaxlib import xla_client
+
+import tans_core  # noqa: F401  (sets the log level before jaxlib's C++ code loads)
 
 # Client and devices.
 Client = xla_client.Client
@@ -77,6 +78,14 @@ def import_from_plugin(plugin: str, name: str) -> Any:
     from jaxlib import plugin_support
 
     return plugin_support.import_from_plugin(plugin, name)
+
+
+def load_lapack() -> dict[str, Any]:
+    """Bind SciPy's LAPACK kernels and return jaxlib's calls of them: target name to capsule."""
+    from jaxlib.cpu import _lapack
+
+    _lapack.initialize()
+    return _lapack.registrations()
 
 
 # Compiling and dispatch.

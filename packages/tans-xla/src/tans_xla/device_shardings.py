@@ -8,10 +8,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tans_core._jaxlib import GSPMDSharding, NamedSharding, Sharding
 from tans_core.cache import register_cache
 from tans_core.hlo_sharding import same_hlo_sharding, shard_counts
-from tans_core.sharding import attach
+from tans_core.sharding import GSPMDSharding, NamedSharding, Sharding, attach
 from tans_xla._jaxlib import Device, DeviceList
 
 type Shape = tuple[int, ...]

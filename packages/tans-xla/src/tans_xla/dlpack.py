@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import dtypes
-from tans_core._jaxlib import Sharding
+from tans_core.sharding import Sharding
 from tans_xla import backend
 from tans_xla._jaxlib import (
     ArrayImpl,

@@ -6,6 +6,7 @@ from typing import Any
 from tans_core import Primitive, eval_trace
 from tans_core.config import disable_jit
 from tans_core.trace import is_evaluating
+from tans_xla import debug_checks
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.signature import JitOptions
 
@@ -22,12 +23,14 @@ def compile_primitive(primitive: Primitive, params: dict[str, Any]) -> Callable[
         return primitive.bind(*args, **params)
 
     run.__name__ = run.__qualname__ = primitive.name
-    function = make_cpp_function(Jitted(run, _OPTIONS))
-    # The C++ object holds the function weakly.
-    function._jitted = run
+    jitted = Jitted(run, _OPTIONS)
+    function = make_cpp_function(jitted)
+    # The C++ object holds the function weakly; its Jitted holds it.
+    function._jitted = jitted
     return function
 
 
 def install() -> None:
     """Make `EvalTrace` compile with XLA."""
     eval_trace.compiler = compile_primitive
+    debug_checks.install()

@@ -1,12 +1,12 @@
 """A compiled program with its calling convention."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tans_core import ClosedJaxpr, Tracer
-from tans_core._jaxlib import ArrayImpl
+from tans_core import ArrayImpl, ClosedJaxpr, Tracer
+from tans_core import config_module as config
 from tans_core.errors import UnexpectedTracerError
 from tans_core.staging import leak_message
 from tans_xla import hlo_shardings, runtime_tokens
@@ -16,7 +16,6 @@ from tans_xla.physical import physical_aval
 from tans_xla.placement import Placement
 from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import make_target
-
 
 if TYPE_CHECKING:
     from tans_xla.module import LoweredModule
@@ -78,6 +77,11 @@ class Executable:
 
     def call(self, args: Sequence[Any]) -> list[Any]:
         """Run with all flat arguments (also those that the program does not take)."""
+        if config.no_execution.value:
+            raise RuntimeError(
+                f"{self.lowered.name}: the program was called while the flag no_execution is on; "
+                "expected no call. Leave the no_execution context to run programs."
+            )
         shardings = self.placement.in_shardings
         arrays = [
             place(x, aval, sharding)
@@ -93,8 +97,7 @@ class Executable:
             self._raise_callback_failures(outs)
         if any(self._wraps):
             outs = [
-                x if wrap is None else wrap(x)
-                for x, wrap in zip(outs, self._wraps, strict=True)
+                x if wrap is None else wrap(x) for x, wrap in zip(outs, self._wraps, strict=True)
             ]
         return outs
 
@@ -133,6 +136,21 @@ class Executable:
             [None] * len(kept_in),
             list(args[:num_consts]),
         )
+
+
+def check_not_deleted(args: Sequence[Any], function: str, name: Callable[[int], str]) -> None:
+    """Check that no argument's buffer is gone.
+
+    Raises:
+      RuntimeError: naming the argument.
+    """
+    for i, x in enumerate(args):
+        if type(x) is ArrayImpl and x.is_deleted():
+            raise RuntimeError(
+                f"{function}: {name(i)} of type {x.aval.str_short()} was given, but the array has "
+                "been deleted; expected an array with a buffer. It was donated to an earlier call "
+                "or deleted: use that call's result, or don't donate it."
+            )
 
 
 def place(x: Any, aval: Any, sharding: Any) -> ArrayImpl:
@@ -215,5 +233,3 @@ def load(
         loaded, placement, out_shardings, closed.out_avals, len(lowered.effects)
     )
     return Executable(loaded, lowered, closed.in_avals, closed.out_avals, placement, chosen)
-
-

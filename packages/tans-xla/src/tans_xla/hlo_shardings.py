@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tans_core._jaxlib import GSPMDSharding, NamedSharding
 from tans_core.hlo_sharding import make_hlo_sharding, same_hlo_sharding
 from tans_core.partition_spec import PartitionSpec
-from tans_core.sharding import named_sharding, single_device_sharding
+from tans_core.sharding import GSPMDSharding, NamedSharding, named_sharding, single_device_sharding
 from tans_xla._jaxlib import DeviceList, HloSharding
 from tans_xla.placement import Placement
 

@@ -323,4 +323,3 @@ def _build_function(
         outs = lower_eqns(builder, closed, arguments[n:], tokens)
         func.return_([*(tokens[e] for e in effects), *outs])
     return symbol
-

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tans_core import dtypes
-from tans_core._jaxlib import Sharding
+from tans_core.sharding import Sharding
 from tans_core.types import ShapedArray
 from tans_xla import backend
 from tans_xla._jaxlib import ArrayImpl, Client, batched_device_put

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tans_core import ClosedJaxpr, ShapedArray, dce_jaxpr
-from tans_core._jaxlib import NamedSharding
+from tans_core.sharding import NamedSharding
 from tans_xla import hlo, sdy_attributes
 from tans_xla._jaxlib import func, ir
 from tans_xla.lowering import ModuleBuilder, lower_eqns, ordered_effects

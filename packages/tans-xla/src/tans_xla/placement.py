@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tans_core._jaxlib import ArrayImpl, NamedSharding
-from tans_core.sharding import named_sharding, single_device_sharding
+from tans_core import ArrayImpl
+from tans_core.sharding import NamedSharding, named_sharding, single_device_sharding
 from tans_xla import backend
 
 
@@ -38,8 +38,7 @@ def devices_of(sharding: Any) -> tuple[Any, ...]:
 def resolve(
     args: Sequence[Any],
     requested: Sequence[Any],
-    requested_out: Sequence[Any],
-    device: Any,
+    others: Sequence[tuple[str, Any]],
     arg_name: Callable[[int], str],
     function: str,
 ) -> Placement:
@@ -48,23 +47,24 @@ def resolve(
     Args:
       args: concrete arguments.
       requested: sharding asked for per argument, or None.
-      requested_out: sharding asked for per result, or None.
-      device: device asked for, or None.
+      others: further shardings that were asked for, each with the name of what asks.
       arg_name: gives the printed name of an argument.
       function: the function's name, for messages.
 
     Raises:
-      ValueError: committed arguments or requested shardings are on different devices.
+      ValueError: committed arguments or requested shardings are on different devices, or a
+        committed argument has another sharding than the one asked for.
     """
     found: list[tuple[str, Any]] = []
     for i, (x, sharding) in enumerate(zip(args, requested, strict=True)):
+        committed = x._sharding if isinstance(x, ArrayImpl) and x._committed else None
         if sharding is not None:
+            if committed is not None and not committed.is_equivalent_to(sharding, x.ndim):
+                raise ValueError(_mismatch(function, arg_name(i), committed, sharding))
             found.append((arg_name(i), sharding))
-        elif isinstance(x, ArrayImpl) and x._committed:
-            found.append((arg_name(i), x._sharding))
-    found += [(f"out_shardings[{i}]", s) for i, s in enumerate(requested_out) if s is not None]
-    if device is not None:
-        found.append(("device", single_device_sharding(device)))
+        elif committed is not None:
+            found.append((arg_name(i), committed))
+    found += others
     if not found:
         devices: tuple[Any, ...] = (backend.default_device(),)
     else:
@@ -77,6 +77,31 @@ def resolve(
         for x, s in zip(args, requested, strict=True)
     )
     return Placement(devices, chosen, bool(found))
+
+
+def check_shapes(
+    shardings: Sequence[Any], avals: Sequence[Any], name: Callable[[int], str], function: str
+) -> None:
+    """Check that each sharding can split the shape it was given for.
+
+    Raises:
+      ValueError: a spec is longer than the rank (IndivisibleError: a size is not divisible).
+    """
+    for i, (sharding, aval) in enumerate(zip(shardings, avals, strict=True)):
+        if isinstance(sharding, NamedSharding):
+            try:
+                sharding.shard_shape(aval.shape)
+            except ValueError as error:
+                where = f"{function}: {name(i)} of type {aval.str_short()}"
+                raise type(error)(f"{where}: {error}") from None
+
+
+def _mismatch(function: str, name: str, given: Any, expected: Any) -> str:
+    return (
+        f"{function}: {name} is committed to {given}, expected {expected} as the program's "
+        "sharding for it. Move it with device_put(x, sharding), or leave the entry of "
+        "in_shardings None."
+    )
 
 
 def _own(x: Any, devices: tuple[Any, ...]) -> Any:

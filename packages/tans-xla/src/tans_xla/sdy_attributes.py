@@ -3,7 +3,7 @@
 from typing import Any
 
 from tans_core.partition_spec import UNCONSTRAINED, partition_axes
-from tans_xla._jaxlib import sdy
+from tans_xla._jaxlib import ir, sdy
 
 
 def mesh_attribute(mesh: Any) -> Any:
@@ -31,3 +31,9 @@ def _dimension(partition: Any) -> Any:
         return sdy.DimensionShardingAttr.get([], False)
     axes = [] if partition is None else partition_axes(partition)
     return sdy.DimensionShardingAttr.get([sdy.AxisRefAttr.get(str(a)) for a in axes], True)
+
+
+def constrain(x: Any, sharding: Any) -> Any:
+    """Emit a constraint of an MLIR value to a `NamedSharding`; return the constrained value."""
+    ndim = len(ir.RankedTensorType(x.type).shape)
+    return sdy.sharding_constraint(x, tensor_sharding(sharding, ndim))

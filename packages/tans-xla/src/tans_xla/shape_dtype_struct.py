@@ -92,6 +92,4 @@ register_value_type(ShapeDtypeStruct, lambda s: s.aval)
 
 def struct_of(aval: Any, sharding: Any = None) -> ShapeDtypeStruct:
     """Return the struct of an abstract value."""
-    return ShapeDtypeStruct(
-        aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type
-    )
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)

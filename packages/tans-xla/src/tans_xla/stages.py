@@ -13,9 +13,9 @@ from tans_xla.jit.shardings import flat_shardings
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct, struct_of
 
 if TYPE_CHECKING:
-    from tans_xla.module import LoweredModule
     from tans_xla.jit.dispatch import Jitted
     from tans_xla.jit.tracing import Call, Program
+    from tans_xla.module import LoweredModule
 
 
 class Traced:

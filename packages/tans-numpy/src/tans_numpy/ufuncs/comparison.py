@@ -48,7 +48,9 @@ def _logical(operation: Any, name: str, summary: str) -> Any:
         return operation(*promote_shapes(name, as_bool(x), as_bool(y)))
 
     ufunc.__name__ = ufunc.__qualname__ = name
-    ufunc.__doc__ = f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars.\n"
+    ufunc.__doc__ = (
+        f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars.\n"
+    )
     return composite(ufunc)
 
 

@@ -7,7 +7,12 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
-from tans_numpy.operands import ArrayLike, check_arraylike, promote
+from tans_numpy.operands import ArrayLike, check_arraylike, promote, promote_inexact
+from tans_numpy.reductions import all as all_
+from tans_numpy.selection import where
+from tans_numpy.ufuncs.arithmetic import abs as absolute
+from tans_numpy.ufuncs.arithmetic import add, multiply, subtract
+from tans_numpy.ufuncs.comparison import equal, less_equal, logical_and, logical_or
 from tans_xla import composite
 
 type Array = Any
@@ -82,9 +87,6 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
-    from tans_numpy.operands import promote_inexact
-    from tans_numpy.selection import where
-
     x, y = promote_inexact("copysign", x1, x2)
     size = lax.abs(x)
     return where(signbit(y), lax.neg(size), size)
@@ -92,10 +94,6 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @composite(static_argnames=("equal_nan",))
 def _isclose(a: Any, b: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Array:
-    from tans_numpy.ufuncs.arithmetic import abs as absolute
-    from tans_numpy.ufuncs.arithmetic import add, multiply, subtract
-    from tans_numpy.ufuncs.comparison import equal, less_equal, logical_and, logical_or
-
     a, b = promote("isclose", a, b)
     if not dtypes.is_inexact(typeof(a).dtype):
         a, b = (lax.convert_element_type(v, dtypes.default_float()) for v in (a, b))
@@ -124,8 +122,6 @@ def allclose(
     a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> Array:
     """Whether all elements are close; see `isclose`."""
-    from tans_numpy.reductions import all as all_
-
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import config, dtypes, tree
-from tans_core._jaxlib import SingleDeviceSharding
 from tans_core.primitive import Primitive
+from tans_core.sharding import SingleDeviceSharding
 from tans_core.types import ShapedArray
 from tans_core.values import is_value
 from tans_xla import runtime_tokens

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tans_core._jaxlib import Array
+from tans_core import Array
 from tans_xla.callbacks import debug_callback
 from tans_xla.host_value import host_value
 

@@ -9,7 +9,7 @@ from tans_xla.jit import stage_methods
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.primitive import jit_p as jit_p
 from tans_xla.jit.shardings import Frozen
-from tans_xla.jit.signature import JitOptions, resolve_arguments
+from tans_xla.jit.signature import JitOptions, check_disjoint, resolve_arguments
 
 __all__ = ["jit", "jit_p"]
 
@@ -68,6 +68,7 @@ def jit(
       >>> float(jit(lambda x: lax.mul(x, 2.0))(3.0))
       6.0
     """
+
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         return _make(
             function,
@@ -95,8 +96,9 @@ def _make(
             f"jit: given {fun!r} of type {type(fun).__name__}, expected a callable. Pass the "
             "function itself, without calling it."
         )
-    static_argnums, static_argnames = resolve_arguments(fun, *static, "static")
-    donate_argnums, donate_argnames = resolve_arguments(fun, *donate, "donate")
+    statics = static_argnums, static_argnames = resolve_arguments(fun, *static, "static")
+    donated = donate_argnums, donate_argnames = resolve_arguments(fun, *donate, "donate")
+    check_disjoint(statics, donated, fun)
     jitted = Jitted(
         fun,
         JitOptions(

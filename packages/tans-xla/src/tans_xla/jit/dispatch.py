@@ -3,19 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
-from tans_core import eval_jaxpr, state
-from tans_core._jaxlib import ArrayImpl
+from tans_core import ArrayImpl, JaxprTrace, eval_jaxpr, state
 from tans_core.debug_info import CallInfo, name_of
+from tans_core.sharding import single_device_sharding
+from tans_core.staging import infer
 from tans_core.trace import eval_trace
 from tans_core.tree import registry
+from tans_xla import debug_checks
 from tans_xla import placement as placements
 from tans_xla.dispatch_object import make_dispatch
-from tans_xla.executable import Executable, compile_closed
+from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import JitOptions, normalize
-from tans_xla.jit.tracing import Call, Program, programs_of, record
+from tans_xla.jit.tracing import Call, Program, key_of, programs_of, record
+
 
 class Jitted:
     """A function with its jit options; what the C++ object asks when it misses."""
@@ -31,33 +33,51 @@ class Jitted:
     def trace(self, args: tuple, kwargs: dict, traced_for: str = "jit") -> tuple[Call, Program]:
         """Split the arguments and record the program (or find it)."""
         call = Call(self.options, self.name, args, kwargs)
+        key = key_of(call)
+        program = self.table.get(key) if key is not None else None
+        if program is None:
+            program = record(self.fun, call, key, self.table, self.call_info(call, traced_for))
+        return call, program
+
+    def call_info(self, call: Call, traced_for: str) -> CallInfo:
+        """Return the names of the function and its dynamic arguments, for messages."""
         positions = None
         if call.statics:
-            static_at = normalize(self.options.static_argnums, len(args))
-            positions = [i for i in range(len(args)) if i not in static_at]
-        info = CallInfo(traced_for, self.fun, call.in_tree, positions)
-        return call, record(self.fun, call, self.table, info)
+            static_at = normalize(self.options.static_argnums, call.num_args)
+            positions = [i for i in range(call.num_args) if i not in static_at]
+        return CallInfo(traced_for, self.fun, call.in_tree, positions)
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Run one call through Python; return result, fast path or None, and False."""
         call, program = self.trace(args, kwargs)
         if state.trace is not eval_trace:
             return program.out_tree.unflatten(self.bind(call, program)), None, False
-        flat = [*program.consts, *call.leaves]
+        consts = program.concrete_consts()
+        flat = [*consts, *call.leaves]
         executable = self.executable(call, program, flat)
+        check_not_deleted(flat, self.name, argument_namer(program))
         outs = executable.call(flat)
-        fast = executable.fast_path(program.out_tree, len(program.consts), flat)
-        if fast is not None and not _fast_args_ok(flat[: len(program.consts)]):
+        if debug_checks.enabled():
+            debug_checks.check_call(outs, program.closed, flat, self.name)
+        fast = executable.fast_path(program.out_tree, len(consts), flat)
+        if fast is not None and not all(type(c) is ArrayImpl for c in consts):
             fast = None
         return program.out_tree.unflatten(outs), fast, False
 
     def bind(self, call: Call, program: Program) -> list[Any]:
         """Hand the call to the current trace."""
-        if self.options.inline:
+        options = self.options
+        if options.inline:
             return eval_jaxpr(program.closed.jaxpr, (), *program.consts, *call.leaves)
-        return jit_p.bind(
-            *program.consts, *call.leaves, **self.params(call, program)
-        )
+        trace = state.trace
+        if type(trace) is not JaxprTrace:
+            return jit_p.bind(*program.consts, *call.leaves, **self.params(call, program))
+        # The types of the operands are those of the program, so its equation can be kept.
+        op = program.ops.get(options)
+        if op is None:
+            params = self.params(call, program)
+            op = program.ops[options] = infer(jit_p, program.closed.in_avals, params)
+        return trace.record_op(op, [*program.consts, *call.leaves])
 
     def params(self, call: Call, program: Program) -> dict[str, Any]:
         """Return the params of the call's equation."""
@@ -84,27 +104,43 @@ class Jitted:
         dynamic_at = [i for i in range(call.num_args) if i not in static_at]
         args, kwargs = call.in_tree.unflatten([0] * len(call.leaves))
         marked = (
-            tuple(
-                _filled(x, at in positions) for x, at in zip(args, dynamic_at, strict=True)
-            ),
+            tuple(_filled(x, at in positions) for x, at in zip(args, dynamic_at, strict=True)),
             {k: _filled(x, k in options.donate_argnames) for k, x in kwargs.items()},
         )
         return tuple(registry.flatten(marked)[0])
 
     def executable(self, call: Call, program: Program, flat: Sequence[Any]) -> Executable:
         """Return the compiled form for these concrete arguments."""
-        ins, outs = flat_shardings(self.options, call.in_tree, program.out_tree, self.name)
-        n_consts = len(program.consts)
-        placement = placements.resolve(
-            flat,
-            (None,) * n_consts + ins,
-            outs,
-            self.device(),
-            lambda i: program.info.arg_names[i - n_consts] if i >= n_consts else "a constant",
-            self.name,
-        )
-        donated = (False,) * n_consts + self.donated(call)
+        placement, outs = self.placement(call, program, flat)
+        donated = (False,) * len(program.consts) + self.donated(call)
         return compiled(program, placement, donated, outs, self.options)
+
+    def placement(
+        self, call: Call, program: Program, flat: Sequence[Any], ins: Sequence[Any] | None = None
+    ) -> tuple[placements.Placement, tuple[Any, ...]]:
+        """Return where the program runs, and the sharding asked for of each result.
+
+        Args:
+          call: the call.
+          program: its program.
+          flat: constants and dynamic leaves.
+          ins: sharding per dynamic leaf that stands for its argument's, or None.
+        """
+        requested, outs = flat_shardings(self.options, call.in_tree, program.out_tree, self.name)
+        if ins is not None:
+            requested = tuple(
+                r if r is not None else s for r, s in zip(requested, ins, strict=True)
+            )
+        name_of_argument = argument_namer(program)
+        requested = (None,) * len(program.consts) + requested
+        placements.check_shapes(requested, program.closed.in_avals, name_of_argument, self.name)
+        placements.check_shapes(outs, program.closed.out_avals, "result {}".format, self.name)
+        inner = program.shardings() if not any(requested) and not any(outs) else []
+        others = [(f"result {i}", s) for i, s in enumerate(outs) if s is not None] + inner
+        device = self.device()
+        if device is not None:
+            others.append(("option device or backend", single_device_sharding(device)))
+        return placements.resolve(flat, requested, others, name_of_argument, self.name), outs
 
     def device(self) -> Any:
         """Return the device asked for by `device` or `backend`, or None."""
@@ -144,8 +180,16 @@ def _filled(tree: Any, value: bool) -> Any:
     return treedef.unflatten([value] * len(leaves))
 
 
-def _fast_args_ok(consts: Sequence[Any]) -> bool:
-    return all(type(c) is ArrayImpl for c in consts)
+def argument_namer(program: Program) -> Callable[[int], str]:
+    """Return a function from the index of a program's input to its printed name."""
+    n_consts = len(program.consts)
+
+    def name(i: int) -> str:
+        if i < n_consts:
+            return "a captured constant"
+        return f"argument {program.info.arg_names[i - n_consts]}"
+
+    return name
 
 
 def make_cpp_function(jitted: Jitted) -> Any:

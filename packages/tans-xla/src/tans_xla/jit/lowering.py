@@ -1,15 +1,37 @@
 """Lowering of a nested jit: a call of one shared function, or its equations in place."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_core import ClosedJaxpr
+from tans_core.sharding import NamedSharding
 from tans_xla.jit.primitive import jit_p
 from tans_xla.lowering import LoweringContext
+from tans_xla.sdy_attributes import constrain
+
+type Value = Any  # ir.Value
 
 
 def _jit_lower(
-    ctx: LoweringContext, *operands: Any, jaxpr: Any, name: str, inline: bool, **_: Any
-) -> list[Any]:
-    return ctx.inline(jaxpr, *operands) if inline else ctx.call(name, jaxpr, *operands)
+    ctx: LoweringContext,
+    *operands: Value,
+    jaxpr: ClosedJaxpr,
+    name: str,
+    inline: bool,
+    in_shardings: Sequence[Any],
+    out_shardings: Sequence[Any],
+    **_: Any,
+) -> list[Value]:
+    operands = tuple(_constrained(operands, in_shardings))
+    outs = ctx.inline(jaxpr, *operands) if inline else ctx.call(name, jaxpr, *operands)
+    return _constrained(outs, out_shardings)
+
+
+def _constrained(values: Sequence[Value], shardings: Sequence[Any]) -> list[Value]:
+    return [
+        constrain(x, s) if isinstance(s, NamedSharding) and s.mesh.size > 1 else x
+        for x, s in zip(values, shardings, strict=True)
+    ]
 
 
 LOWERING: Final = {jit_p: _jit_lower}

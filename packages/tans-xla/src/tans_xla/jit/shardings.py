@@ -3,8 +3,9 @@
 from typing import Any
 
 from tans_core import config, tree
-from tans_core._jaxlib import Sharding
 from tans_core.partition_spec import PartitionSpec
+from tans_xla.device_shardings import has_devices
+from tans_core.sharding import Sharding
 from tans_xla.jit.signature import JitOptions
 
 
@@ -22,6 +23,11 @@ class Frozen:
                     f"jit: given {option} with the entry {leaf!r} of type {type(leaf).__name__}; "
                     "expected NamedSharding or another Sharding, PartitionSpec or None. Write "
                     "for example NamedSharding(mesh, P('x'))."
+                )
+            if isinstance(leaf, Sharding) and not has_devices(leaf):
+                raise ValueError(
+                    f"jit: given {option} with the entry {leaf!r}, whose mesh is abstract; "
+                    "expected a sharding over devices. Use a Mesh of devices in its place."
                 )
         self._key = (tuple(leaves), treedef)
 
@@ -45,8 +51,13 @@ def flat_shardings(
     flat_in: tuple[Any, ...] = (None,) * in_tree.num_leaves
     if ins is not None:
         args, kwargs = in_tree.unflatten([0] * in_tree.num_leaves)
+        if kwargs:
+            raise ValueError(
+                f"{name}: given the keyword arguments {', '.join(sorted(kwargs))} together with "
+                "in_shardings, which are matched by position; expected positional arguments only. "
+                "Pass them by position."
+            )
         flat_in = _broadcast(ins.tree, args, f"{name}: in_shardings")
-        flat_in += (None,) * (in_tree.num_leaves - len(flat_in))
     flat_out: tuple[Any, ...] = (None,) * out_tree.num_leaves
     if outs is not None:
         result = out_tree.unflatten([0] * out_tree.num_leaves)
@@ -57,7 +68,11 @@ def flat_shardings(
 def _broadcast(prefix: Any, full: Any, where: str) -> tuple[Any, ...]:
     if prefix is None or _is_leaf(prefix) or isinstance(prefix, Sharding):
         return (_concrete(prefix),) * len(tree.leaves(full))
-    leaves = tree.broadcast_prefix(prefix, full, is_leaf=lambda x: x is None or _is_leaf(x))
+    try:
+        leaves = tree.broadcast_prefix(prefix, full, is_leaf=lambda x: x is None or _is_leaf(x))
+    except ValueError as error:
+        text = str(error).removeprefix("tree.broadcast: ").replace("prefix_tree", "the option", 1)
+        raise ValueError(f"{where}: {text}") from None
     return tuple(_concrete(s) for s in leaves)
 
 

@@ -6,6 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from tans_xla.compile import OptionItems
 
+type ArgumentSet = tuple[tuple[int, ...], tuple[str, ...]]  # positions and names
+
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -67,6 +69,8 @@ def resolve_arguments(
     has_varkw = any(p.kind is p.VAR_KEYWORD for p in parameters)
     if not has_varargs:
         _check_positions(nums, positional, fun, what)
+        # A negative position counts the parameters, not the arguments of one call.
+        nums = tuple(sorted({n % len(positional) for n in nums}))
     if not has_varkw:
         _check_names(names, [p.name for p in parameters], fun, what)
     if argnames is None:
@@ -76,6 +80,21 @@ def resolve_arguments(
     elif argnums is None:
         nums = tuple(i for i, name in enumerate(positional) if name in names)
     return nums, names
+
+
+def check_disjoint(static: ArgumentSet, donated: ArgumentSet, fun: Callable[..., Any]) -> None:
+    """Check that no argument is static as well as donated.
+
+    Raises:
+      ValueError: with the positions and names that are both.
+    """
+    both = sorted({*static[0]} & {*donated[0]}), sorted({*static[1]} & {*donated[1]})
+    if any(both):
+        raise ValueError(
+            f"jit: given positions {both[0]} and names {both[1]} of {_name(fun)} as static and as "
+            "donated; expected each argument once. A static argument is a Python value and has no "
+            "buffer: leave it out of donate_argnums and donate_argnames."
+        )
 
 
 def _tuple_of[T](value: Any, kind: type[T], option: str) -> tuple[T, ...]:

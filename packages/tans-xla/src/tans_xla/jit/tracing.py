@@ -1,15 +1,30 @@
 """From a call of a jitted function to its recorded program, with a cache per function."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from tans_core import ClosedJaxpr, Tracer, hoist_consts, is_value, trace_to_jaxpr, tree, typeof
-from tans_core._jaxlib import trace_context
+import numpy as np
+
+from tans_core import (
+    ClosedJaxpr,
+    Jaxpr,
+    Tracer,
+    TypedOp,
+    hoist_consts,
+    is_value,
+    subjaxprs,
+    trace_to_jaxpr,
+    typeof,
+)
 from tans_core.cache import register_cache
+from tans_core.config import no_tracing, trace_context
 from tans_core.debug_info import CallInfo
+from tans_core.sharding import Sharding
 from tans_core.tree import registry
+from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions, normalize
+from tans_xla.transfer import device_put
 
 type Key = tuple[Any, ...]
 
@@ -23,9 +38,10 @@ class Program:
       out_tree: structure of the result.
       info: names for messages.
       executables: compiled forms by placement.
+      ops: the equation of a nested call, by jit options.
     """
 
-    __slots__ = ("closed", "consts", "executables", "info", "out_tree")
+    __slots__ = ("closed", "consts", "executables", "info", "ops", "out_tree")
 
     def __init__(
         self, closed: ClosedJaxpr, consts: list[Any], out_tree: Any, info: CallInfo
@@ -35,6 +51,18 @@ class Program:
         self.out_tree = out_tree
         self.info = info
         self.executables: dict[Any, Any] = {}
+        self.ops: dict[JitOptions, TypedOp] = {}
+
+    def shardings(self) -> list[tuple[str, Any]]:
+        """Return the shardings over devices that the program itself asks for, with what asks."""
+        return list(_inner_shardings(self.closed.jaxpr))
+
+    def concrete_consts(self) -> list[Any]:
+        """Return the constants; NumPy arrays become device arrays, once."""
+        for i, x in enumerate(self.consts):
+            if isinstance(x, np.ndarray):
+                self.consts[i] = device_put(x)
+        return self.consts
 
 
 # function -> {key: Program}; a function that can't be referenced weakly is kept by its jit object.
@@ -133,29 +161,36 @@ def _split_static(
     return dynamic, {k: v for k, v in kwargs.items() if k not in names}, tuple(statics)
 
 
+def key_of(call: Call) -> Key | None:
+    """Return what a recorded program is found by; None when a leaf is not a value."""
+    try:
+        avals = tuple([typeof(x) for x in call.leaves])
+    except TypeError:
+        return None
+    return call.in_tree, avals, call.statics, trace_context()
+
+
 def record(
-    fun: Callable[..., Any],
-    call: Call,
-    table: dict[Key, Program],
-    info: CallInfo,
-    leaves_of: Callable[[Any, CallInfo], tuple[list[Any], Any]] | None = None,
+    fun: Callable[..., Any], call: Call, key: Key | None, table: dict[Key, Program], info: CallInfo
 ) -> Program:
-    """Return the program of a call, recorded now or before."""
-    avals = tuple(_types_of(call, info))
-    key = (call.in_tree, avals, call.statics, trace_context())
-    found = table.get(key)
-    if found is not None:
-        return found
+    """Record the program of a call and keep it under `key`, or return the one that is there."""
+    if key is None:
+        raise _bad_argument(call, info)
+    if no_tracing.value:
+        raise RuntimeError(
+            f"{info.traced_for}: {info.name} has to be traced, but the flag no_tracing is on; "
+            f"expected a call that was traced before, for the types "
+            f"{', '.join(a.str_short() for a in key[1])}. Call it once outside of no_tracing."
+        )
     box: list[Any] = []
-    flatten = leaves_of or flatten_output
 
     def flat(*leaves: Any) -> list[Any]:
         args, kwargs = call.rebuild(leaves)
-        outs, out_tree = flatten(fun(*args, **kwargs), info)
+        outs, out_tree = flatten_output(fun(*args, **kwargs), info)
         box.append(out_tree)
         return outs
 
-    closed = trace_to_jaxpr(flat, avals, info)
+    closed = trace_to_jaxpr(flat, key[1], info)
     lifted, consts = hoist_consts(closed)
     program = Program(lifted, consts, box[0], info)
     if any(isinstance(c, Tracer) for c in consts):
@@ -163,19 +198,20 @@ def record(
     return table.setdefault(key, program)
 
 
-def _types_of(call: Call, info: CallInfo) -> list[Any]:
-    try:
-        return [typeof(x) for x in call.leaves]
-    except TypeError:
-        for i, x in enumerate(call.leaves):
-            if not is_value(x):
-                raise TypeError(
-                    f"{info.traced_for}: argument {info.arg_names[i]} of {info.name} is {x!r} of "
-                    f"type {type(x).__name__}; expected an array, a NumPy array or scalar, or a "
-                    "Python bool, int, float or complex. Mark it static with static_argnums or "
-                    "static_argnames, or convert it with jnp.asarray."
-                ) from None
-        raise
+def _bad_argument(call: Call, info: CallInfo) -> Exception:
+    for i, x in enumerate(call.leaves):
+        try:
+            typeof(x)
+        except TypeError as error:
+            what = f"{info.traced_for}: argument {info.arg_names[i]} of {info.name}"
+            if is_value(x):
+                return TypeError(f"{what}: {error}")
+            return TypeError(
+                f"{what} is {x!r} of type {type(x).__name__}; expected an array, a NumPy array or "
+                "scalar, or a Python bool, int, float or complex. Mark it static with "
+                "static_argnums or static_argnames, or convert it with jnp.asarray."
+            )
+    raise AssertionError("all arguments have types")
 
 
 def flatten_output(out: Any, info: CallInfo) -> tuple[list[Any], Any]:
@@ -183,10 +219,21 @@ def flatten_output(out: Any, info: CallInfo) -> tuple[list[Any], Any]:
     leaves, out_tree = registry.flatten(out)
     for i, x in enumerate(leaves):
         if not is_value(x):
-            path = tree.leaf_paths(out)[i]
+            path = "".join(map(str, registry.flatten_with_path(out)[0][i][0]))
             raise TypeError(
                 f"{info.traced_for}: result{path} of {info.place} is {x!r} of type "
                 f"{type(x).__name__}; expected arrays or scalars. Return arrays, and pass other "
                 "objects around the transformation."
             )
     return leaves, out_tree
+
+
+def _inner_shardings(jaxpr: Jaxpr) -> Iterator[tuple[str, Any]]:
+    for eqn in jaxpr.eqns:
+        for name, value in eqn.params.items():
+            for s in value if type(value) is tuple else (value,):
+                if isinstance(s, Sharding) and has_devices(s) and len(s._internal_device_list) > 1:
+                    yield f"{name} of {eqn.params.get('name', eqn.primitive)}", s
+        if eqn.primitive.call_like:
+            for body in subjaxprs(eqn.params):
+                yield from _inner_shardings(body.jaxpr if isinstance(body, ClosedJaxpr) else body)

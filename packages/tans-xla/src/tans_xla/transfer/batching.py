@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tans_core._jaxlib import NamedSharding
 from tans_core.partition_spec import PartitionSpec
 from tans_core.primitive import Primitive
+from tans_core.sharding import NamedSharding
 from tans_xla.transfer import device_put_p
 
 

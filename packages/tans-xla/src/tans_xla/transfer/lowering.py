@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from tans_core._jaxlib import NamedSharding
 from tans_core.primitive import Primitive
+from tans_core.sharding import NamedSharding
 from tans_xla import sdy_attributes
 from tans_xla._jaxlib import sdy
 from tans_xla.transfer import device_put_p

@@ -9,12 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import dtypes
-from tans_core._jaxlib import NamedSharding
 from tans_core.cache import register_cache
 from tans_core.config import enable_x64
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
-from tans_core.sharding import named_sharding
+from tans_core.sharding import NamedSharding, named_sharding
 from tans_core.types import ShapedArray
 from tans_xla._jaxlib import (
     ArrayCopySemantics,

@@ -4,11 +4,10 @@ import functools
 from typing import Any, NamedTuple
 
 from tans_core import config
-from tans_core._jaxlib import Sharding
 from tans_core.cache import register_cache
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import PartitionSpec
-from tans_core.sharding import named_sharding, single_device_sharding
+from tans_core.sharding import Sharding, named_sharding, single_device_sharding
 from tans_core.state import state
 from tans_xla import backend
 from tans_xla._jaxlib import Device

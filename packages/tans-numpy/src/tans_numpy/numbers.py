@@ -1,0 +1,364 @@
+"""Parts and properties of numbers: real and imaginary part, exponent, gcd, sinc, i0, ..."""
+
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import dtypes, typeof
+from tans_core.dtype_queries import finfo, issubdtype
+from tans_numpy.creation import asarray
+from tans_numpy.operands import (
+    ArrayLike,
+    check_arraylike,
+    promote_dtypes,
+    promote_dtypes_inexact,
+    promote_inexact,
+)
+from tans_numpy.selection import where
+from tans_numpy.ufuncs.arithmetic import abs as abs_
+from tans_numpy.ufuncs.arithmetic import multiply
+from tans_xla import composite
+
+type Array = Any
+
+
+@composite
+def real(val: ArrayLike, /) -> Array:
+    """Return the real part.
+
+    Args:
+      val: any shape.
+    """
+    check_arraylike("real", val)
+    return lax.real(val) if dtypes.is_complex(typeof(val).dtype) else asarray(val)
+
+
+@composite
+def imag(val: ArrayLike, /) -> Array:
+    """Return the imaginary part.
+
+    Args:
+      val: any shape.
+    """
+    check_arraylike("imag", val)
+    return lax.imag(val) if dtypes.is_complex(typeof(val).dtype) else lax.full_like(val, 0)
+
+
+@composite
+def conjugate(x: ArrayLike, /) -> Array:
+    """Return the complex conjugate.
+
+    Args:
+      x: any shape.
+    """
+    check_arraylike("conjugate", x)
+    return lax.conj(x) if dtypes.is_complex(typeof(x).dtype) else asarray(x)
+
+
+conj = conjugate
+
+
+def angle(z: ArrayLike, deg: bool = False) -> Array:
+    """Return the angle of complex numbers.
+
+    Args:
+      z: any shape.
+      deg: in degrees instead of radians.
+    """
+    return _angle(z, deg=bool(deg))
+
+
+@composite(static_argnames=("deg",))
+def _angle(z: Any, *, deg: bool) -> Array:
+    (z,) = promote_dtypes_inexact("angle", z)
+    if dtypes.is_complex(typeof(z).dtype):
+        out = lax.atan2(lax.imag(z), lax.real(z))
+    else:
+        out = lax.atan2(lax.full_like(z, 0), z)
+    return lax.mul(out, typeof(out).dtype.type(180 / np.pi)) if deg else out
+
+
+@composite
+def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
+    """Return the number next to `x` in the direction of `y`.
+
+    Args:
+      x, y: arrays whose shapes broadcast, or scalars; real.
+    """
+    return lax.nextafter(*promote_inexact("nextafter", x, y))
+
+
+@composite
+def spacing(x: ArrayLike, /) -> Array:
+    """Return the distance to the next number away from zero.
+
+    Args:
+      x: any shape, real.
+    """
+    (x,) = promote_dtypes_inexact("spacing", x)
+    beyond = lax.nextafter(x, lax.mul(_sign_with_zero(x), typeof(x).dtype.type(np.inf)))
+    return lax.sub(beyond, x)
+
+
+def _sign_with_zero(x: Any) -> Any:
+    one = lax.full_like(x, 1)
+    return lax.select(lax.lt(x, lax.full_like(x, 0)), lax.neg(one), one)
+
+
+@composite
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
+    """Split into a mantissa from 0.5 to 1 and an exponent of 2: ``x == m * 2 ** e``.
+
+    Args:
+      x: any shape, real.
+
+    Raises:
+      TypeError: complex numbers.
+    """
+    (x,) = promote_dtypes_inexact("frexp", x)
+    dtype = typeof(x).dtype
+    if dtypes.is_complex(dtype):
+        raise TypeError("frexp: given complex numbers, expected real ones.")
+    info = finfo(dtype)
+    bits = np.dtype(f"int{dtype.itemsize * 8}")
+    ones = bits.type((1 << info.nexp) - 1)
+    bias = (1 << (info.nexp - 1)) - 1
+
+    def exponent_of(v: Any) -> Any:
+        raw = lax.shift_right_logical(lax.bitcast_convert_type(v, bits), bits.type(info.nmant))
+        return lax.bitwise_and(raw, ones)
+
+    # Denormal numbers are scaled up first, so that they have an exponent of their own.
+    tiny = lax.lt(lax.abs(x), dtype.type(info.tiny))
+    scaled = lax.select(tiny, lax.mul(x, dtype.type(2.0 ** (info.nmant + 1))), x)
+    raw = exponent_of(scaled)
+    shift = lax.select(tiny, lax.full_like(raw, info.nmant + 1), lax.full_like(raw, 0))
+    exponent = lax.sub(lax.sub(raw, shift), bits.type(bias - 1))
+    keep = bits.type(~np.array(int(ones) << info.nmant).astype(bits))
+    mantissa_bits = lax.bitwise_or(
+        lax.bitwise_and(lax.bitcast_convert_type(scaled, bits), keep),
+        bits.type((bias - 1) << info.nmant),
+    )
+    mantissa = lax.bitcast_convert_type(mantissa_bits, dtype)
+    plain = lax.bitwise_or(lax.eq(x, lax.full_like(x, 0)), lax.bitwise_not(lax.is_finite(x)))
+    exponent = lax.select(plain, lax.full_like(exponent, 0), exponent)
+    return lax.select(plain, x, mantissa), lax.convert_element_type(exponent, np.dtype(np.int32))
+
+
+@composite
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Compute ``x1 * 2 ** x2``.
+
+    Args:
+      x1: any shape, real.
+      x2: integers of a shape that broadcasts with `x1`.
+
+    Raises:
+      ValueError: `x2` is not of an integer type.
+    """
+    check_arraylike("ldexp", x1, x2)
+    if not issubdtype(typeof(x2).dtype, np.integer):
+        raise ValueError(f"ldexp: given an exponent of {typeof(x2).dtype}, expected integers.")
+    (x1,) = promote_dtypes_inexact("ldexp", x1)
+    dtype = typeof(x1).dtype
+    # Two steps reach numbers whose scale itself is out of range.
+    half = lax.convert_element_type(x2, np.dtype(np.int32)) // 2
+    rest = lax.convert_element_type(x2, np.dtype(np.int32)) - half
+    info = finfo(dtype)
+    first, second = (
+        _power_of_two(e.clip(info.minexp, info.maxexp - 1), dtype) for e in (half, rest)
+    )
+    return multiply(multiply(x1, first), second)
+
+
+def _power_of_two(exponent: Any, dtype: Any) -> Any:
+    info = finfo(dtype)
+    bits = np.dtype(f"int{dtype.itemsize * 8}")
+    bias = (1 << (info.nexp - 1)) - 1
+    raw = lax.convert_element_type(exponent, bits) + bits.type(bias)
+    return lax.bitcast_convert_type(lax.shift_left(raw, lax.full_like(raw, info.nmant)), dtype)
+
+
+@composite
+def _modf(x: Any) -> tuple[Array, Array]:
+    (x,) = promote_dtypes_inexact("modf", x)
+    whole = lax.select(lax.ge(x, lax.full_like(x, 0)), lax.floor(x), lax.ceil(x))
+    infinite = lax.eq(lax.abs(x), typeof(x).dtype.type(np.inf))
+    part = lax.sub(x, whole)
+    zero = lax.mul(lax.full_like(x, 0), _sign_with_zero(x))
+    return lax.select(infinite, zero, part), whole
+
+
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
+    """Split into the part behind the point and the whole part, both with the sign of `x`.
+
+    Args:
+      x: any shape, real.
+      out: not supported.
+    """
+    if out is not None:
+        raise NotImplementedError("modf: given out=, expected None: arrays can't be written to.")
+    check_arraylike("modf", x)
+    return tuple(_modf(x))
+
+
+def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
+    x1, x2 = promote_dtypes(name, x1, x2)
+    if not issubdtype(typeof(x1).dtype, np.integer):
+        raise ValueError(
+            f"{name}: given operands that promote to {typeof(x1).dtype}, expected integers."
+        )
+    dims = np.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
+    return [lax.broadcast_in_dim(v, dims, tuple(range(len(dims) - typeof(v).ndim, len(dims))))
+            if typeof(v).shape != dims else asarray(v) for v in (x1, x2)]  # fmt: skip
+
+
+@composite
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return the greatest common divisor; 0 of two zeros.
+
+    Args:
+      x1, x2: integers whose shapes broadcast.
+
+    Raises:
+      ValueError: operands that are not of an integer type.
+    """
+    check_arraylike("gcd", x1, x2)
+    x1, x2 = _integers("gcd", x1, x2)
+
+    def step(pair: Any) -> Any:
+        a, b = pair
+        zero = lax.full_like(b, 0)
+        done = lax.eq(b, zero)
+        rest = lax.rem(a, lax.select(done, lax.full_like(b, 1), b))
+        return lax.select(done, a, b), lax.select(done, zero, rest)
+
+    def unfinished(pair: Any) -> Any:
+        b = pair[1]
+        return lax.reduce_or(lax.ne(b, lax.full_like(b, 0)), tuple(range(typeof(b).ndim)))
+
+    return lax.while_loop(unfinished, step, (abs_(x1), abs_(x2)))[0]
+
+
+@composite
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return the least common multiple; 0 if an operand is 0.
+
+    Args:
+      x1, x2: integers whose shapes broadcast.
+
+    Raises:
+      ValueError: operands that are not of an integer type.
+    """
+    check_arraylike("lcm", x1, x2)
+    x1, x2 = (abs_(v) for v in _integers("lcm", x1, x2))
+    divisor = gcd(x1, x2)
+    return where(divisor == 0, 0, x1 * (x2 // where(divisor == 0, 1, divisor)))
+
+
+@composite
+def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """Return 0 below 0, 1 above 0, and `x2` at 0.
+
+    Args:
+      x1, x2: arrays whose shapes broadcast, or scalars; real.
+    """
+    x, y = promote_inexact("heaviside", x1, x2)
+    zero = typeof(x).dtype.type(0)
+    return where(x < zero, zero, where(x > zero, zero + 1, where(x == zero, y, x)))
+
+
+@composite
+def sinc(x: ArrayLike, /) -> Array:
+    """Compute ``sin(pi * x) / (pi * x)``, 1 at 0; with all derivatives at 0.
+
+    Args:
+      x: any shape.
+    """
+    (x,) = promote_dtypes_inexact("sinc", x)
+    dtype = typeof(x).dtype
+    scaled = lax.mul(x, dtype.type(np.pi))
+    # Near 0 the series is exact to rounding, and its derivatives are those of sinc.
+    square = lax.square(scaled)
+    small = lax.lt(lax.abs(scaled), finfo(dtype).dtype.type(finfo(dtype).eps ** (1 / 8)))
+    series: Any = lax.full_like(x, 0)
+    for k in (4, 3, 2, 1):
+        series = (series + dtype.type(1)) * square * dtype.type(-1 / ((2 * k) * (2 * k + 1)))
+    safe = lax.select(small, lax.full_like(x, 1), scaled)
+    return lax.select(small, series + dtype.type(1), lax.div(lax.sin(safe), safe))
+
+
+@composite
+def i0(x: ArrayLike) -> Array:
+    """Compute the modified Bessel function of the first kind, of order 0.
+
+    Args:
+      x: any shape, real.
+
+    References:
+      Abramowitz and Stegun, "Handbook of Mathematical Functions", 9.6.12 (the power series) and
+      9.7.1 (the asymptotic series).
+    """
+    (x,) = promote_dtypes_inexact("i0", x)
+    dtype = typeof(x).dtype
+    if dtypes.is_complex(dtype):
+        raise ValueError("i0: given complex numbers, expected real ones.")
+    wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+    x = lax.abs(lax.convert_element_type(x, wide))
+    edge = 12.0 if wide.itemsize == 4 else 25.0
+    small = lax.min(x, wide.type(edge))
+    quarter = lax.square(small) * wide.type(0.25)
+    total: Any = lax.full_like(x, 1)
+    for k in range(60 if wide.itemsize > 4 else 34, 0, -1):
+        total = total * quarter * wide.type(1 / (k * k)) + wide.type(1)
+    large = lax.max(x, wide.type(edge))
+    tail: Any = lax.full_like(x, 1)
+    for k in range(20 if wide.itemsize > 4 else 10, 0, -1):
+        tail = tail * wide.type((2 * k - 1) ** 2 / (8 * k)) / large + wide.type(1)
+    asymptotic = lax.exp(large) * tail / lax.sqrt(large * wide.type(2 * np.pi))
+    return lax.convert_element_type(lax.select(x <= wide.type(edge), total, asymptotic), dtype)
+
+
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> Array:  # fmt: skip
+    """Replace nan and infinities.
+
+    Args:
+      x: any shape.
+      copy: has no effect.
+      nan: what replaces nan.
+      posinf, neginf: what replaces the infinities; the extreme finite numbers if None.
+
+    Example:
+      >>> nan_to_num(jnp.array([jnp.nan, 1.0]))
+      Array([0., 1.], dtype=float32)
+    """
+    del copy
+    check_arraylike("nan_to_num", x)
+    return _nan_to_num(x, nan, posinf, neginf)
+
+
+@composite
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Array:
+    dtype = typeof(x).dtype
+    if not dtypes.is_inexact(dtype):
+        return asarray(x)
+    if dtypes.is_complex(dtype):
+        parts = (_nan_to_num.inline(p, nan, posinf, neginf) for p in (lax.real(x), lax.imag(x)))
+        return lax.complex(*parts)
+    info = finfo(dtype)
+    high = dtype.type(info.max) if posinf is None else posinf
+    low = dtype.type(info.min) if neginf is None else neginf
+    infinity = dtype.type(np.inf)
+    out = where(lax.ne(x, x), _typed(nan, dtype), x)
+    out = where(lax.eq(x, infinity), _typed(high, dtype), out)
+    return where(lax.eq(x, -infinity), _typed(low, dtype), out)
+
+
+def _typed(value: Any, dtype: Any) -> Any:
+    if type(value) in (bool, int, float):
+        return dtype.type(value)
+    return value if typeof(value).dtype == dtype else lax.convert_element_type(value, dtype)

@@ -1,0 +1,35 @@
+"""Arrays as text: array_repr, array_str."""
+
+from typing import Any
+
+import numpy as np
+
+from tans_core import Tracer
+
+
+def array_repr(
+    arr: Any, max_line_width: int | None = None, precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:  # fmt: skip
+    """Return the text that `repr` gives, with other widths and digits.
+
+    Args:
+      arr: any shape.
+      max_line_width: columns of a line.
+      precision: digits behind the point.
+      suppress_small: print tiny numbers as 0.
+    """
+    if isinstance(arr, Tracer):
+        return repr(arr)
+    text = np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+    return f"Array{text.removeprefix('array')}"
+
+
+def array_str(
+    a: Any, max_line_width: int | None = None, precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:  # fmt: skip
+    """Return the text that `str` gives, with other widths and digits; see `array_repr`."""
+    if isinstance(a, Tracer):
+        return str(a)
+    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)

@@ -1,0 +1,9 @@
+"""Lowering: the rejection loop, for all elements at once."""
+
+from typing import Any, Final
+
+from tans_random.gamma import random_gamma_p
+from tans_random.gamma.rejection import sample_all
+from tans_xla.lowering import lower_as
+
+LOWERING: Final[dict[Any, Any]] = {random_gamma_p: lower_as(sample_all)}
