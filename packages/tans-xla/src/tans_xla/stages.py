@@ -1,15 +1,14 @@
 """The stages between a function and its executable: `Traced`, `Lowered`, `Compiled`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tans_core import ClosedJaxpr, Jaxpr, Tracer, same_but_weak, typeof
+from tans_core import ArrayImpl, ClosedJaxpr, Jaxpr, Tracer, same_but_weak, typeof
 from tans_core.tree import registry
 from tans_xla import compile as compiling
-from tans_xla import placement as placements
 from tans_xla.dispatch_object import make_dispatch
-from tans_xla.executable import Executable, load, lower
-from tans_xla.jit.shardings import flat_shardings
+from tans_xla.executable import Executable, check_not_deleted, load, lower
+from tans_xla.placement import Placement
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct, struct_of
 
 if TYPE_CHECKING:
@@ -68,33 +67,24 @@ class Traced:
           lowering_platforms: platform names to lower for instead of the devices' platform.
         """
         program, jitted = self._program, self._jitted
-        n_consts = len(program.consts)
-        ins, outs = flat_shardings(jitted.options, self.in_tree, self.out_tree, self.fun_name)
         # A ShapeDtypeStruct with a sharding stands for an array that is committed to it.
-        ins = tuple(
-            s if s is not None else _struct_sharding(x)
-            for s, x in zip(ins, self._call.leaves, strict=True)
-        )
-        placement = placements.resolve(
-            [*program.consts, *self._call.leaves],
-            (None,) * n_consts + ins,
-            outs,
-            jitted.device(),
-            lambda i: str(i - n_consts),
-            self.fun_name,
-        )
+        ins = tuple(map(_struct_sharding, self._call.leaves))
+        flat = [*program.consts, *self._call.leaves]
+        placement, outs = jitted.placement(self._call, program, flat, ins)
+        n_consts = len(program.consts)
         donated = (False,) * n_consts + jitted.donated(self._call)
+        platforms = tuple(lowering_platforms or (placement.devices[0].platform,))
         lowered = lower(
             program.closed,
             self.fun_name,
-            tuple(lowering_platforms or (placement.devices[0].platform,)),
+            platforms,
             donated=donated,
             in_shardings=placement.in_shardings,
             out_shardings=outs,
             num_devices=len(placement.devices),
             keep_unused=jitted.options.keep_unused,
         )
-        return Lowered(self, lowered, placement, outs)
+        return Lowered(self, lowered, platforms, placement, outs)
 
 
 def close(program: "Program") -> ClosedJaxpr:
@@ -117,10 +107,16 @@ class Lowered:
     """A lowered module."""
 
     def __init__(
-        self, traced: Traced, lowered: "LoweredModule", placement: Any, out_shardings: Any
+        self,
+        traced: Traced,
+        lowered: "LoweredModule",
+        platforms: tuple[str, ...],
+        placement: Placement,
+        out_shardings: Any,
     ) -> None:
         self._traced = traced
         self._lowered = lowered
+        self._platforms = platforms
         self._placement = placement
         self._out_shardings = out_shardings
         self.in_tree = traced.in_tree
@@ -166,7 +162,18 @@ class Lowered:
         return self.compile().cost_analysis()
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
-        """Compile the module; `compiler_options` are added to those of `jit`."""
+        """Compile the module; `compiler_options` are added to those of `jit`.
+
+        Raises:
+          ValueError: the module was lowered for other platforms than that of the devices.
+        """
+        platform = self._placement.devices[0].platform
+        if platform not in self._platforms:
+            raise ValueError(
+                f"compile: given a module lowered for {', '.join(self._platforms)}, but the "
+                f"program's devices are of platform {platform}. Lower for {platform}, or keep the "
+                "module's text."
+            )
         program = self._traced._program
         options = dict(self._traced._jitted.options.compiler_options)
         options.update(compiling.option_items(compiler_options))
@@ -186,7 +193,7 @@ class Compiled:
     def __init__(self, traced: Traced, executable: Executable) -> None:
         self._traced = traced
         self._executable = executable
-        self._consts = traced._program.consts
+        self._consts = traced._program.concrete_consts()
         self._in_avals = traced.in_avals
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
@@ -238,14 +245,35 @@ class Compiled:
             if typeof(x) is not avals[i]:
                 self._check_type(i, x)
         flat = [*self._consts, *leaves]
+        name = self._traced._program.input_name
+        check_not_deleted(flat, self._traced.fun_name, name)
+        self._check_shardings(flat, name)
         outs = self._executable.call(flat)
         fast = self._executable.fast_path(self.out_tree, len(self._consts), flat)
         return self.out_tree.unflatten(outs), fast, False
 
+    def _check_shardings(self, flat: Sequence[Any], name: Callable[[int], str]) -> None:
+        wrong = [
+            f"  {name(i)} of type {x.aval.str_short()}: given {x._sharding}, expected {sharding}"
+            for i, (x, sharding) in enumerate(
+                zip(flat, self._executable.placement.in_shardings, strict=True)
+            )
+            if type(x) is ArrayImpl
+            and x._committed
+            and not x._sharding.is_equivalent_to(sharding, x.ndim)
+        ]
+        if wrong:
+            lines = "\n".join(wrong)
+            raise ValueError(
+                f"{self._traced.fun_name}: arguments are committed to other shardings than the "
+                f"program was compiled for:\n{lines}\nMove them with device_put(x, sharding), or "
+                "lower again with these arguments."
+            )
+
     def _traced_argument(self, i: int, x: Tracer) -> TypeError:
-        name = self._traced._program.info.arg_names[i]
+        name = self._traced._program.input_name(len(self._consts) + i)
         return TypeError(
-            f"{self._traced.fun_name}: argument {name} is a {x.describe()}, but a compiled program "
+            f"{self._traced.fun_name}: {name} is a {x.describe()}, but a compiled program "
             "runs only on concrete arrays. Call the jitted function inside transformations."
         )
 
@@ -253,9 +281,9 @@ class Compiled:
         given, expected = typeof(x), self._in_avals[i]
         if same_but_weak(given, expected):
             return
-        name = self._traced._program.info.arg_names[i]
+        name = self._traced._program.input_name(len(self._consts) + i)
         raise TypeError(
-            f"{self._traced.fun_name}: argument {name} has type {given.str_short()}, but the "
+            f"{self._traced.fun_name}: {name} has type {given.str_short()}, but the "
             f"program was compiled for {expected.str_short()}. Convert it, or lower again."
         )
 

@@ -55,7 +55,7 @@ class Jitted:
         consts = program.concrete_consts()
         flat = [*consts, *call.leaves]
         executable = self.executable(call, program, flat)
-        check_not_deleted(flat, self.name, argument_namer(program))
+        check_not_deleted(flat, self.name, program.input_name)
         outs = executable.call(flat)
         if debug_checks.enabled():
             debug_checks.check_call(outs, program.closed, flat, self.name)
@@ -131,16 +131,15 @@ class Jitted:
             requested = tuple(
                 r if r is not None else s for r, s in zip(requested, ins, strict=True)
             )
-        name_of_argument = argument_namer(program)
         requested = (None,) * len(program.consts) + requested
-        placements.check_shapes(requested, program.closed.in_avals, name_of_argument, self.name)
+        placements.check_shapes(requested, program.closed.in_avals, program.input_name, self.name)
         placements.check_shapes(outs, program.closed.out_avals, "result {}".format, self.name)
         inner = program.shardings() if not any(requested) and not any(outs) else []
         others = [(f"result {i}", s) for i, s in enumerate(outs) if s is not None] + inner
         device = self.device()
         if device is not None:
             others.append(("option device or backend", single_device_sharding(device)))
-        return placements.resolve(flat, requested, others, name_of_argument, self.name), outs
+        return placements.resolve(flat, requested, others, program.input_name, self.name), outs
 
     def device(self) -> Any:
         """Return the device asked for by `device` or `backend`, or None."""
@@ -178,18 +177,6 @@ def compiled(
 def _filled(tree: Any, value: bool) -> Any:
     leaves, treedef = registry.flatten(tree)
     return treedef.unflatten([value] * len(leaves))
-
-
-def argument_namer(program: Program) -> Callable[[int], str]:
-    """Return a function from the index of a program's input to its printed name."""
-    n_consts = len(program.consts)
-
-    def name(i: int) -> str:
-        if i < n_consts:
-            return "a captured constant"
-        return f"argument {program.info.arg_names[i - n_consts]}"
-
-    return name
 
 
 def make_cpp_function(jitted: Jitted) -> Any:

@@ -53,6 +53,13 @@ class Program:
         self.executables: dict[Any, Any] = {}
         self.ops: dict[JitOptions, TypedOp] = {}
 
+    def input_name(self, i: int) -> str:
+        """Return the printed name of an input of `closed`."""
+        n_consts = len(self.consts)
+        if i < n_consts:
+            return "a captured constant"
+        return f"argument {self.info.arg_names[i - n_consts]}"
+
     def shardings(self) -> list[tuple[str, Any]]:
         """Return the shardings over devices that the program itself asks for, with what asks."""
         return list(_inner_shardings(self.closed.jaxpr))
