@@ -13,7 +13,7 @@ require_interface("tans-numpy", built_for=_INTERFACE_BUILT_FOR)
 
 from tans_numpy import methods, operators  # noqa: E402  (after the handshake)
 from tans_numpy.contractions import matmul_operator  # noqa: E402
-from tans_numpy.ufuncs import arithmetic, bitwise, comparison  # noqa: E402
+from tans_numpy.ufuncs import arithmetic, bitwise, comparison, powers  # noqa: E402
 
 e: Final = np.e
 pi: Final = np.pi
@@ -25,16 +25,15 @@ ComplexWarning: Final = np.exceptions.ComplexWarning
 
 # Module below this package, and the public names it defines; loaded at the first use of a name.
 _PUBLIC: Final = {
-    "creation": """
-        array asarray zeros ones empty full zeros_like ones_like empty_like full_like copy
-    """,
+    "creation": "array asarray copy",
+    "filled": "zeros ones empty full zeros_like ones_like empty_like full_like",
     "ranges": "arange linspace logspace geomspace eye identity meshgrid indices",
     "einsum": "einsum einsum_path",
     "ufuncs.arithmetic": """
-        add subtract multiply divide true_divide floor_divide remainder mod fmod divmod power pow
-        float_power negative positive abs absolute fabs sign reciprocal square maximum minimum fmax
-        fmin
+        add subtract multiply divide true_divide floor_divide remainder mod fmod divmod negative
+        positive abs absolute fabs sign reciprocal square maximum minimum fmax fmin
     """,
+    "ufuncs.powers": "power pow float_power",
     "ufuncs.comparison": """
         equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
         logical_not
@@ -50,9 +49,11 @@ _PUBLIC: Final = {
     """,
     "manipulation": """
         shape ndim size reshape ravel transpose permute_dims matrix_transpose swapaxes moveaxis
-        rollaxis expand_dims squeeze broadcast_to broadcast_arrays broadcast_shapes concatenate
-        concat stack atleast_1d atleast_2d atleast_3d vstack hstack dstack column_stack array_split
-        split hsplit vsplit dsplit unstack
+        rollaxis expand_dims squeeze broadcast_to broadcast_arrays broadcast_shapes
+    """,
+    "joining": """
+        concatenate concat stack atleast_1d atleast_2d atleast_3d vstack hstack dstack
+        column_stack array_split split hsplit vsplit dsplit unstack
     """,
     "reductions": "sum prod max amax min amin all any mean var std",
     "contractions": "dot matmul vdot tensordot inner outer",
@@ -80,7 +81,7 @@ _PUBLIC: Final = {
     "sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
     "nan_reductions": "minmax nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
-    "statistics": "average corrcoef cov",
+    "averages": "average corrcoef cov",
     "histograms": """
         bincount digitize histogram histogram2d histogram_bin_edges histogramdd
     """,
@@ -94,7 +95,7 @@ _PUBLIC: Final = {
     """,
     "logic": "array_equal array_equiv iterable",
     "windows": "bartlett blackman hamming hanning kaiser",
-    "numbers": """
+    "number_parts": """
         angle conj conjugate frexp gcd heaviside i0 imag lcm ldexp modf nan_to_num nextafter real
         sinc spacing
     """,
@@ -150,7 +151,7 @@ def __dir__() -> list[str]:
 
 operators.install(
     {
-        **{n: f for m in (arithmetic, comparison, bitwise) for n, f in vars(m).items()},
+        **{n: f for m in (arithmetic, powers, comparison, bitwise) for n, f in vars(m).items()},
         "matmul": matmul_operator,
     }
 )

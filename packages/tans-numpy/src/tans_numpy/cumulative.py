@@ -9,7 +9,8 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy.creation import asarray, requested_dtype
-from tans_numpy.manipulation import broadcast_to, concatenate, ravel
+from tans_numpy.joining import concatenate
+from tans_numpy.manipulation import broadcast_to, ravel
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axes,

@@ -69,7 +69,7 @@ def _tri(*, shape: tuple[int, int], k: int, dtype: Any) -> Array:
     return lax.convert_element_type(lax.ge(lax.add(rows, np.int32(k)), columns), dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:
     """Return a matrix with ones at and below the k-th diagonal."""
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "tri")
     shape = (operator.index(N), operator.index(N if M is None else M))
@@ -90,7 +90,7 @@ def _diagonal(a: Array, *, offset: int) -> Array:
         take(flat, index, axis=-1, mode="clip")
         if n
         else lax.full((*shape[:-2], 0), 0, typeof(a).dtype)
-    )  # noqa: E501
+    )
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
@@ -121,7 +121,7 @@ def _from_diagonal(v: Array, *, k: int) -> Array:
     padded = lax.pad(v, zero, ((max(k, 0), max(-k, 0), 0),))
     return lax.select(
         on, lax.broadcast_in_dim(padded, (n, n), (1,)), lax.full((n, n), 0, typeof(v).dtype)
-    )  # noqa: E501
+    )
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:

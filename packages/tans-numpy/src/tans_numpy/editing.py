@@ -11,14 +11,8 @@ from tans_core import Tracer, typeof
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
-from tans_numpy.manipulation import (
-    broadcast_arrays,
-    broadcast_to,
-    concatenate,
-    moveaxis,
-    ravel,
-    reshape,
-)
+from tans_numpy.joining import concatenate
+from tans_numpy.manipulation import broadcast_arrays, broadcast_to, moveaxis, ravel, reshape
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axes,

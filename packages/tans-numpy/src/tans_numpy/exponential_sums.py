@@ -12,7 +12,6 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import finfo
 from tans_numpy.manipulation import broadcast_arrays
-from tans_numpy.manipulation import broadcast_arrays
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axes,

@@ -10,7 +10,8 @@ import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import asarray
-from tans_numpy.manipulation import ravel, stack
+from tans_numpy.joining import stack
+from tans_numpy.manipulation import ravel
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact
 from tans_numpy.ranges import linspace
 from tans_numpy.reductions import any as any_
@@ -145,7 +146,7 @@ def _digitize(x: Any, bins: Any, *, right: bool, method: str) -> Array:
 
 
 def histogram_bin_edges(
-    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None  # noqa: A002
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None
 ) -> Array:  # fmt: skip
     """Return the edges of the bins that `histogram` counts in.
 
@@ -216,7 +217,7 @@ def _count(a: Any, edges: Any, weights: Any) -> Array:
 
 
 def histogram(
-    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None,  # noqa: A002
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: ArrayLike | None = None,
     density: bool | None = None, out_sharding: Any = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Count the values in bins.
@@ -249,7 +250,7 @@ def histogram(
 
 
 def histogram2d(
-    x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None,  # noqa: A002
+    x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None,
     weights: ArrayLike | None = None, density: bool | None = None,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """Count points of the plane in bins.
@@ -272,7 +273,7 @@ def histogram2d(
 
 
 def histogramdd(
-    sample: ArrayLike, bins: Any = 10, range: Any = None,  # noqa: A002
+    sample: ArrayLike, bins: Any = 10, range: Any = None,
     weights: ArrayLike | None = None, density: bool | None = None,
 ) -> tuple[Array, list[Array]]:  # fmt: skip
     """Count points in bins of a space.

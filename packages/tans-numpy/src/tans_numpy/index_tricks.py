@@ -10,7 +10,8 @@ import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_numpy.creation import asarray, requested_dtype
 from tans_numpy.diagonals import tri
-from tans_numpy.manipulation import atleast_1d, concatenate, expand_dims, reshape, stack, transpose
+from tans_numpy.joining import atleast_1d, concatenate, stack
+from tans_numpy.manipulation import expand_dims, reshape, transpose
 from tans_numpy.operands import ArrayLike, check_arraylike
 from tans_numpy.ranges import arange, linspace, meshgrid
 from tans_numpy.rearrangement import concrete_ints

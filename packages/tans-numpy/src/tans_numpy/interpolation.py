@@ -8,7 +8,7 @@ import tans_lax as lax
 from tans_core import typeof
 from tans_numpy.cumulative import cumsum, diff
 from tans_numpy.indexing import take
-from tans_numpy.manipulation import concatenate
+from tans_numpy.joining import concatenate
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axis,

@@ -89,7 +89,7 @@ def _unknown_order(name: str, order: Any, kind: str) -> ValueError:
 
 
 def norm(
-    x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False  # noqa: A002
+    x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Array:  # fmt: skip
     """Return the norm of vectors or matrices.
 
@@ -154,7 +154,7 @@ def _matrix_sums(x: Any, *, axes: tuple[int, int], order: float, keepdims: bool)
 
 
 def vector_norm(
-    x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2  # noqa: A002
+    x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
 ) -> Array:  # fmt: skip
     """Return the norm of vectors; several dimensions are read as one.
 
@@ -175,7 +175,7 @@ def vector_norm(
 
 
 def matrix_norm(
-    x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"  # noqa: A002
+    x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"
 ) -> Array:  # fmt: skip
     """Return the norm of matrices.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, slots, typeof
-from tans_numpy import contractions, creation, manipulation, reductions, selection
+from tans_numpy import contractions, creation, filled, joining, manipulation, reductions, selection
 from tans_numpy.indexing import at, getitem, take
 from tans_numpy.rounding import round as round_
 from tans_xla import composite
@@ -60,7 +60,7 @@ def _iterate(self: Array) -> Any:
         raise TypeError(
             "iteration over a 0-d array: expected at least one dimension. Use x.item()."
         )
-    return iter(manipulation.unstack(self))
+    return iter(joining.unstack(self))
 
 
 def _flatten(self: Array, order: str = "C", *, out_sharding: Any = None) -> Array:
@@ -80,7 +80,7 @@ def _real(self: Array) -> Array:
 
 def _imag(self: Array) -> Array:
     """Imaginary part."""
-    return lax.imag(self) if dtypes.is_complex(self.dtype) else creation.zeros_like(self)
+    return lax.imag(self) if dtypes.is_complex(self.dtype) else filled.zeros_like(self)
 
 
 def _conj(self: Array) -> Array:

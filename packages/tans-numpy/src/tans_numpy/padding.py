@@ -10,7 +10,7 @@ from tans_core import typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
-from tans_numpy.manipulation import concatenate
+from tans_numpy.joining import concatenate
 from tans_numpy.mapping import apply_along_axis
 from tans_numpy.operands import ArrayLike, check_arraylike
 from tans_numpy.quantiles import median

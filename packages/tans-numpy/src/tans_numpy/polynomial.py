@@ -9,7 +9,7 @@ import tans_lax as lax
 from tans_core import typeof
 from tans_numpy.creation import asarray
 from tans_numpy.editing import trim_zeros
-from tans_numpy.manipulation import atleast_1d, concatenate
+from tans_numpy.joining import atleast_1d, concatenate
 from tans_numpy.operands import (
     ArrayLike,
     check_arraylike,
@@ -190,7 +190,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     return concatenate([p, k]) / factor.astype(typeof(p).dtype)
 
 
-def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Return powers of the elements of a vector, one row each.
 
     Args:

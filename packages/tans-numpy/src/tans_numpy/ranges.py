@@ -12,10 +12,11 @@ from tans_core.dtype_queries import iinfo
 from tans_core.errors import ConcretizationTypeError
 from tans_core.promotion import result_type
 from tans_numpy.creation import as_shape, asarray, requested_dtype
-from tans_numpy.manipulation import broadcast_arrays, moveaxis, reshape, stack, swapaxes
+from tans_numpy.joining import stack
+from tans_numpy.manipulation import broadcast_arrays, moveaxis, reshape, swapaxes
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, to_inexact
-from tans_numpy.ufuncs.arithmetic import power
 from tans_numpy.ufuncs.exponential import log10
+from tans_numpy.ufuncs.powers import power
 from tans_xla import composite, device_put
 from tans_xla.transfer.place import put_numpy
 
@@ -211,7 +212,7 @@ def _eye(*, shape: tuple[int, int], k: int, dtype: Any) -> Array:
 
 
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None,  # noqa: N803
+    N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None,
 ) -> Array:  # fmt: skip
     """Return a matrix with ones on a diagonal and zeros elsewhere.
 

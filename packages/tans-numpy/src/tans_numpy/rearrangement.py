@@ -11,14 +11,8 @@ from tans_core import Tracer, dtypes, typeof
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import as_shape, asarray
 from tans_numpy.indexing import take
-from tans_numpy.manipulation import (
-    atleast_1d,
-    concatenate,
-    expand_dims,
-    ravel,
-    reshape,
-    swapaxes,
-)
+from tans_numpy.joining import atleast_1d, concatenate
+from tans_numpy.manipulation import expand_dims, ravel, reshape, swapaxes
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axes,
@@ -190,7 +184,7 @@ def _tile(a: Array, *, reps: tuple[int, ...]) -> Array:
     return lax.tile(a, reps)
 
 
-def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:  # noqa: N803  (NumPy's name)
+def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """Repeat a whole array along its dimensions.
 
     Args:

@@ -127,7 +127,7 @@ def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
     return reduction
 
 
-sum = _sum_like("sum", "Add the elements.")  # noqa: A001  (NumPy's name)
+sum = _sum_like("sum", "Add the elements.")
 prod = _sum_like("prod", "Multiply the elements.")
 
 
@@ -191,8 +191,8 @@ def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
     return reduction
 
 
-max = amax = _extremum_like("max", "Return the largest element; nan if there is one.")  # noqa: A001
-min = amin = _extremum_like("min", "Return the smallest element; nan if there is one.")  # noqa: A001
+max = amax = _extremum_like("max", "Return the largest element; nan if there is one.")
+min = amin = _extremum_like("min", "Return the smallest element; nan if there is one.")
 
 
 @composite(static_argnames=("axes", "keepdims", "kind"))
@@ -203,7 +203,7 @@ def _logical(a: Array, where: Any, *, axes: tuple, keepdims: bool, kind: str) ->
     return keep_dims(out, dims, axes) if keepdims else out
 
 
-def all(  # noqa: A001  (NumPy's name)
+def all(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
     where: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
@@ -212,7 +212,7 @@ def all(  # noqa: A001  (NumPy's name)
     return _logical(a, where, axes=_axes(a, axis, "all"), keepdims=bool(keepdims), kind="all")
 
 
-def any(  # noqa: A001  (NumPy's name)
+def any(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
     where: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
@@ -268,7 +268,7 @@ def mean(
 @composite(static_argnames=("axes", "dtype", "keepdims"))
 def _var(
     a: Array, ddof: Any, mean: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool
-) -> Array:  # noqa: E501
+) -> Array:
     aval = typeof(a)
     result = to_inexact(aval.dtype) if dtype is None else dtype
     wide = np.dtype(np.float32) if result.name in _SMALL_FLOATS else result

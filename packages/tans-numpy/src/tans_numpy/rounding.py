@@ -70,7 +70,7 @@ def _round(a: Any, *, decimals: int) -> Array:
     return lax.mul(_complex_half_to_even(lax.div(a, factor)), factor)
 
 
-def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:  # noqa: A001  (NumPy's name)
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals; halves go to even.
 
     Args:

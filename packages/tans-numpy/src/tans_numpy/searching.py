@@ -10,7 +10,8 @@ from tans_core.dtype_queries import issubdtype
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.dims import keep_dims
 from tans_numpy.indexing import take
-from tans_numpy.manipulation import atleast_1d, ravel, stack
+from tans_numpy.joining import atleast_1d, stack
+from tans_numpy.manipulation import ravel
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axes,

@@ -91,7 +91,7 @@ def _bound(bound: Any, dtype: Any, is_lower: bool) -> Any:
 
 
 def clip(
-    arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None,  # noqa: A002
+    arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
     """Limit elements to an interval.
 

@@ -10,7 +10,8 @@ from tans_core import Tracer, dtypes, typeof
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
-from tans_numpy.manipulation import concatenate, moveaxis, ravel, reshape
+from tans_numpy.joining import concatenate
+from tans_numpy.manipulation import moveaxis, ravel, reshape
 from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, promote_dtypes
 from tans_numpy.searching import nonzero, searchsorted
 from tans_numpy.selection import where
@@ -148,7 +149,7 @@ def _host(x: Any) -> np.ndarray:
 def unique(
     ar: ArrayLike, return_index: bool = False, return_inverse: bool = False,
     return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
-    size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True,  # noqa: A002
+    size: int | None = None, fill_value: ArrayLike | None = None, sorted: bool = True,
 ) -> Any:  # fmt: skip
     """Return the distinct elements in ascending order.
 

@@ -190,7 +190,7 @@ def _smallest(a: Array, *, k: int, axis: int) -> tuple[Array, Array]:
 
 
 def top_k(
-    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True  # noqa: A002
+    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return the `k` largest or smallest elements along a dimension, and their indices.
 

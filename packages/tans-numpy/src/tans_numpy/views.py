@@ -44,7 +44,7 @@ def _split_complex(x: Array) -> Array:
     return lax.reshape(lax.concatenate(parts, len(dims)), (*dims[:-1], dims[-1] * 2))
 
 
-def view(self: Array, dtype: Any = None, type: None = None) -> Array:  # noqa: A002  (NumPy's name)
+def view(self: Array, dtype: Any = None, type: None = None) -> Array:
     """Return the bits of an array as elements of another dtype; the last dimension is resized.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes
-from tans_numpy.numbers import i0
+from tans_numpy.number_parts import i0
 from tans_numpy.operands import ArrayLike, check_arraylike
 from tans_xla import composite
 
@@ -26,7 +26,7 @@ def _window(name: str, formula: Callable[[Array, int], Array], summary: str) -> 
             return lax.full((max(count, 0),), 1, dtypes.default_float())
         return formula(_positions(count), count - 1)
 
-    def window(M: int) -> Array:  # noqa: N803  (NumPy's name)
+    def window(M: int) -> Array:
         return compute(count=operator.index(M))
 
     window.__name__ = window.__qualname__ = name
@@ -65,7 +65,7 @@ def _kaiser(beta: Any, *, count: int) -> Array:
     return i0(beta * lax.sqrt(1 - place * place)) / i0(beta)
 
 
-def kaiser(M: int, beta: ArrayLike) -> Array:  # noqa: N803  (NumPy's name)
+def kaiser(M: int, beta: ArrayLike) -> Array:
     """Return the Kaiser window.
 
     Args:

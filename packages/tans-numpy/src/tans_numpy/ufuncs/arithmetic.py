@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import dtypes, typeof
+from tans_core import typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray
+from tans_numpy.dims import repeat_to as _repeat
 from tans_numpy.operands import (
     ArrayLike,
     check_arraylike,
@@ -127,11 +128,6 @@ def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
     return [v if typeof(v).shape == shape else _repeat(v, shape) for v in (predicate, *cases)]
 
 
-def _repeat(x: Any, shape: tuple[int, ...]) -> Any:
-    n = typeof(x).ndim
-    return lax.broadcast_in_dim(x, shape, tuple(range(len(shape) - n, len(shape))))
-
-
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # Python's rule: the remainder has the divisor's sign, and quotient * y + remainder == x.
     one = typeof(y).dtype.type(1)
@@ -180,7 +176,7 @@ def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 @composite
-def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:  # noqa: A001  (NumPy's name)
+def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
     """Compute ``(floor_divide(x, y), remainder(x, y))``.
 
     Args:
@@ -190,100 +186,6 @@ def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:  # noqa: A001 
     if issubdtype(typeof(x).dtype, np.floating):
         return _float_divmod(x, y)
     return floor_divide(x, y), remainder(x, y)
-
-
-def power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Compute ``x ** y``.
-
-    Args:
-      x, y: arrays whose shapes broadcast, or scalars. A Python integer `y` is compiled in, and is
-        computed by repeated multiplication.
-
-    Raises:
-      TypeError: both operands are boolean.
-
-    Example:
-      >>> power(jnp.array([1.0, 2.0, 3.0]), 2)
-      Array([1., 4., 9.], dtype=float32)
-    """
-    if type(y) is int and not isinstance(x, bool | int | float | complex):
-        return _integer_power(x, y=y)
-    return _power(x, y)
-
-
-@composite(static_argnames=("y",))
-def _integer_power(x: ArrayLike, *, y: int) -> Array:
-    check_arraylike("power", x)
-    aval = typeof(x)
-    if issubdtype(aval.dtype, np.bool_):
-        x = lax.convert_element_type(x, dtypes.default_int())
-        aval = typeof(x)
-    if y < 0 and not dtypes.is_inexact(aval.dtype):
-        x, exponent = promote("power", x, y)
-        return lax.pow(x, exponent)
-    if y == 0:
-        return lax.full_like(x, 1)
-    return lax.integer_pow(x, y)
-
-
-@composite
-def _power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    check_arraylike("power", x, y)
-    base, exponent = typeof(x), typeof(y)
-    if base.dtype == np.bool_ and exponent.dtype == np.bool_:
-        raise TypeError(
-            "power: given two boolean operands, expected numbers. Convert one: x.astype(int)."
-        )
-    if issubdtype(exponent.dtype, np.integer) and dtypes.is_inexact(base.dtype):
-        # An integer exponent keeps the base's dtype and its exact slope at 0.
-        x, y = promote("power", x, y)
-        return lax.pow(x, y)
-    x, y = promote("power", x, y)
-    if dtypes.is_inexact(typeof(x).dtype):
-        return lax.pow(x, y)
-    return _power_by_squaring(x, y)
-
-
-def _power_by_squaring(x: Any, y: Any) -> Array:
-    """Multiply the powers x, x**2, x**4, ... that the bits of `y` select; wraps around.
-
-    A negative exponent gives what integer division rounds to: 0, except for bases 1 and -1.
-    """
-    dtype = typeof(x).dtype
-    zero, one = dtype.type(0), dtype.type(1)
-    shape = np.broadcast_shapes(typeof(x).shape, typeof(y).shape)
-    base, exponent = _repeat(x, shape), _repeat(y, shape)
-    result = lax.full(shape, 1, dtype)
-    for _ in range(dtype.itemsize * 8 - (dtype.kind == "i")):
-        odd = lax.ne(lax.bitwise_and(exponent, one), zero)
-        result = lax.select(odd, lax.mul(result, base), result)
-        base = lax.mul(base, base)
-        exponent = lax.shift_right_logical(exponent, one)
-    if dtype.kind == "u":
-        return result
-    is_negative = lax.lt(_repeat(y, shape), zero)
-    unit = lax.select(
-        lax.eq(lax.bitwise_and(_repeat(y, shape), one), zero),
-        lax.full(shape, 1, dtype),
-        _repeat(lax.sign(x), shape),
-    )
-    magnitude_one = lax.eq(lax.abs(_repeat(x, shape)), one)
-    return lax.select(
-        is_negative, lax.select(magnitude_one, unit, lax.full(shape, 0, dtype)), result
-    )
-
-
-pow = power  # noqa: A001  (the array API's name)
-
-
-@composite
-def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Compute ``x ** y`` in floating point.
-
-    Args:
-      x, y: arrays whose shapes broadcast, or scalars; integers become the default float.
-    """
-    return lax.pow(*promote_inexact("float_power", x, y))
 
 
 @composite
@@ -309,7 +211,7 @@ def positive(x: ArrayLike, /) -> Array:
 
 
 @composite
-def abs(x: ArrayLike, /) -> Array:  # noqa: A001  (NumPy's name)
+def abs(x: ArrayLike, /) -> Array:
     """Compute the absolute value; real for complex operands.
 
     Args:

@@ -8,7 +8,8 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy.contractions import dot
 from tans_numpy.creation import asarray, requested_dtype
-from tans_numpy.manipulation import broadcast_to, concatenate, reshape, squeeze
+from tans_numpy.joining import concatenate
+from tans_numpy.manipulation import broadcast_to, reshape, squeeze
 from tans_numpy.nan_reductions import ptp
 from tans_numpy.operands import (
     ArrayLike,

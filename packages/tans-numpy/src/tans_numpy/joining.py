@@ -1,0 +1,223 @@
+"""Joining and splitting: concatenate, stack, split and relatives."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import tans_lax as lax
+from tans_numpy.creation import asarray
+from tans_numpy.manipulation import expand_dims, ndim, ravel, reshape, shape, size, squeeze
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axis,
+    check_arraylike,
+    promote_dtypes,
+)
+from tans_xla import composite
+
+type Array = Any
+
+
+def _sequence(arrays: Any, where: str) -> Sequence[Any]:
+    if hasattr(arrays, "shape"):
+        if not arrays.ndim:
+            raise ValueError(f"{where}: given a scalar, expected a sequence of arrays.")
+        return list(arrays)
+    items = list(arrays)
+    if not items:
+        raise ValueError(f"{where}: given no arrays, expected at least one.")
+    return items
+
+
+@composite(static_argnames=("axis", "dtype"))
+def _concatenate(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
+    if dtype is None:
+        arrays = tuple(promote_dtypes("concatenate", *arrays))
+    else:
+        arrays = tuple(lax.convert_element_type(a, dtype) for a in arrays)
+    return lax.concatenate(arrays, axis)
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
+    """Join arrays along a dimension that they have.
+
+    Args:
+      arrays: sequence of arrays, whose shapes are equal except along `axis`.
+      axis: the dimension; None joins the flattened arrays.
+      dtype: dtype of the result; the common dtype if None.
+
+    Raises:
+      ValueError: no arrays, scalars, or shapes that do not fit.
+    """
+    items = _sequence(arrays, "concatenate")
+    check_arraylike("concatenate", *items)
+    if axis is None:
+        return concatenate([ravel(a) for a in items], 0, dtype)
+    if ndim(items[0]) == 0:
+        raise ValueError(
+            "concatenate: given scalars, expected arrays with at least one dimension. Use stack."
+        )
+    axis = canonicalize_axis(axis, ndim(items[0]), "concatenate")
+    return _concatenate(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
+
+
+concat = concatenate
+
+
+@composite(static_argnames=("axis", "dtype"))
+def _stack(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
+    if dtype is None:
+        arrays = tuple(promote_dtypes("stack", *arrays))
+    else:
+        arrays = tuple(lax.convert_element_type(a, dtype) for a in arrays)
+    return lax.concatenate([lax.expand_dims(a, (axis,)) for a in arrays], axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
+    """Join arrays of one shape along a new dimension.
+
+    Args:
+      arrays: sequence of arrays of one shape.
+      axis: position of the new dimension in the result.
+      out: not supported.
+      dtype: dtype of the result; the common dtype if None.
+
+    Raises:
+      ValueError: no arrays, or different shapes.
+    """
+    items = _sequence(arrays, "stack")
+    check_arraylike("stack", *items)
+    if out is not None:
+        raise NotImplementedError("stack: given out=, expected None: arrays can't be written to.")
+    shapes = {shape(a) for a in items}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"stack: given arrays with the shapes {sorted(shapes)}, expected one shape. "
+            "Broadcast them first."
+        )
+    axis = canonicalize_axis(axis, ndim(items[0]) + 1, "stack")
+    return _stack(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
+
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Return arrays with at least one dimension."""
+    out = [asarray(a) if ndim(a) else reshape(a, (1,)) for a in arys]
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Return arrays with at least two dimensions; new ones in front."""
+    out = [asarray(a) if ndim(a) > 1 else reshape(a, (1, size(a))) for a in arys]
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Return arrays with at least three dimensions."""
+    out = []
+    for a in arys:
+        n = ndim(a)
+        if n < 2:
+            a = reshape(a, (1, size(a), 1))
+        elif n == 2:
+            a = expand_dims(a, -1)
+        out.append(asarray(a))
+    return out[0] if len(out) == 1 else out
+
+
+def vstack(tup: Any, dtype: Any = None) -> Array:
+    """Join arrays along the first dimension; vectors become rows."""
+    items = [atleast_2d(a) for a in _sequence(tup, "vstack")]
+    return concatenate(items, 0, dtype)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Array:
+    """Join arrays along the second dimension, vectors along the first."""
+    items = [atleast_1d(a) for a in _sequence(tup, "hstack")]
+    return concatenate(items, 0 if ndim(items[0]) == 1 else 1, dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Array:
+    """Join arrays along the third dimension."""
+    return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
+
+
+def column_stack(tup: Any) -> Array:
+    """Join vectors as the columns of a matrix."""
+    items = [a if ndim(a) > 1 else reshape(a, (size(a), 1)) for a in _sequence(tup, "column_stack")]
+    return concatenate(items, 1)
+
+
+@composite(static_argnames=("bounds", "axis"))
+def _split(a: Array, *, bounds: tuple[int, ...], axis: int) -> list[Array]:
+    sizes = tuple(hi - lo for lo, hi in zip(bounds[:-1], bounds[1:], strict=True))
+    return list(lax.split(a, sizes, axis))
+
+
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Split an array into parts; a number of parts need not divide the size.
+
+    Args:
+      ary: at least one dimension.
+      indices_or_sections: number of parts, or the positions where parts begin.
+      axis: the dimension to split.
+    """
+    return _split_at(ary, indices_or_sections, axis, "array_split", exact=False)
+
+
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Split an array into equal parts, or at positions.
+
+    Args:
+      ary: at least one dimension.
+      indices_or_sections: number of parts, or the positions where parts begin.
+      axis: the dimension to split.
+
+    Raises:
+      ValueError: the number of parts does not divide the size.
+    """
+    return _split_at(ary, indices_or_sections, axis, "split", exact=True)
+
+
+def _split_at(ary: ArrayLike, where: Any, axis: int, name: str, exact: bool) -> list[Array]:
+    check_arraylike(name, ary)
+    axis = canonicalize_axis(axis, ndim(ary), name)
+    n = shape(ary)[axis]
+    if isinstance(where, tuple | list) or getattr(where, "ndim", 0):
+        points = [operator.index(i) for i in where]
+        bounds = [0, *(min(max(p + n if p < 0 else p, 0), n) for p in points), n]
+        bounds = list(np.maximum.accumulate(bounds))
+    else:
+        parts = operator.index(where)
+        if parts <= 0 or (exact and n % parts):
+            raise ValueError(
+                f"{name}: given {parts} parts of a dimension of size {n}, expected a number that "
+                "divides it. Use array_split for unequal parts."
+            )
+        step, extra = divmod(n, parts)
+        sizes = [step + 1] * extra + [step] * (parts - extra)
+        bounds = [0, *np.cumsum(sizes).tolist()]
+    return _split(ary, bounds=tuple(int(b) for b in bounds), axis=axis)
+
+
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Split along the second dimension, a vector along the first."""
+    return split(ary, indices_or_sections, 0 if ndim(ary) == 1 else 1)
+
+
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Split along the first dimension."""
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Split along the third dimension."""
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Split into arrays without the dimension `axis`."""
+    axis = canonicalize_axis(axis, ndim(x), "unstack")
+    n = shape(x)[axis]
+    return tuple(squeeze(part, axis) for part in array_split(x, n, axis)) if n else ()
