@@ -49,6 +49,12 @@ _PUBLIC: Final = {
         bessel_i1e bessel_i1e_p digamma digamma_p erf erf_inv erf_inv_p erf_p erfc erfc_p lgamma
         lgamma_p polygamma polygamma_p zeta zeta_p
     """,
+    "elementwise.bessel": "bessel_i0e bessel_i0e_p",
+    "elementwise.incomplete_beta": "betainc regularized_incomplete_beta_p",
+    "elementwise.incomplete_gamma": """
+        igamma igamma_grad_a igamma_grad_a_p igamma_p igammac igammac_p random_gamma_grad
+        random_gamma_grad_p
+    """,
     "elementwise.identity": """
         copy_p optimization_barrier optimization_barrier_p stage stage_p stop_gradient
         stop_gradient_p

@@ -3,10 +3,14 @@
 import math
 from typing import Any, Final, NoReturn
 
-from tans_core import Primitive
-from tans_lax.elementwise.arithmetic import add, mul, neg
+from tans_core import Primitive, typeof
+from tans_lax.creation import full_like
+from tans_lax.elementwise.arithmetic import add, div, mul, neg, sign, sub
+from tans_lax.elementwise.bessel import bessel_i0e
+from tans_lax.elementwise.comparison import eq
 from tans_lax.elementwise.exponential import exp
 from tans_lax.elementwise.powers import square
+from tans_lax.elementwise.selection import select
 from tans_lax.elementwise.special import (
     bessel_i1e_p,
     digamma,
@@ -21,7 +25,7 @@ from tans_lax.elementwise.special import (
     zeta_p,
 )
 from tans_lax.elementwise.tangents import mul_tangent
-from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_differentiable, not_linear
+from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_linear
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -56,6 +60,14 @@ def _zeta_part_q(t: Value, x: Value, q: Value) -> Value:
     return mul(t, mul(neg(x), zeta(add(x, 1.0), q)))
 
 
+def _bessel_i1e_part(t: Value, out: Value, x: Value) -> Value:
+    # i1e' = i0e - i1e (sign(x) + 1 / x); at 0 it is 1 / 2.
+    is_zero = eq(x, typeof(x).dtype.type(0))
+    y = select(is_zero, full_like(x, 1), x)
+    slope = sub(bessel_i0e(x), mul(out, add(sign(y), div(1.0, y))))
+    return mul(t, select(is_zero, full_like(x, 0.5), slope))
+
+
 def _no_order_derivative(name: str) -> Any:
     def part(t: Value, *primals: Value) -> NoReturn:
         raise ValueError(
@@ -74,7 +86,7 @@ JVP: Final[dict[Primitive, Rule]] = {
     digamma_p: jvp_of(digamma_p, _digamma_part),
     polygamma_p: jvp_of(polygamma_p, _no_order_derivative("polygamma"), _polygamma_part_x),
     zeta_p: jvp_of(zeta_p, _no_order_derivative("zeta"), _zeta_part_q),
-    bessel_i1e_p: not_differentiable("its slope needs bessel_i0e, which is not provided"),
+    bessel_i1e_p: jvp_of_output(bessel_i1e_p, _bessel_i1e_part),
 }
 
 TRANSPOSE: Final[dict[Primitive, Rule]] = {
