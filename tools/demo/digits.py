@@ -8,6 +8,7 @@ example, `scan` over the minibatches of an epoch, and `jit` over all of it.
 import argparse
 import time
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ import tans.numpy as jnp
 from tans import lax, random
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402  (after the backend is chosen)
+from matplotlib import pyplot as plt
 
 type Params = list[dict[str, Any]]
 
@@ -63,7 +64,7 @@ def load(seed: int) -> Data:
 def init(key: Any) -> Params:
     """Return weights of variance 2 / fan-in and zero biases."""
     params = []
-    for fan_in, fan_out in zip(SIZES[:-1], SIZES[1:], strict=True):
+    for fan_in, fan_out in pairwise(SIZES):
         key, sub = random.split(key)
         weight = random.normal(sub, (fan_in, fan_out)) * np.sqrt(2 / fan_in)
         params.append({"w": weight, "b": jnp.zeros(fan_out)})

@@ -3,6 +3,7 @@
 import types
 
 import pytest
+
 from tans_core import Primitive, Typed, rules
 
 neg_p = Primitive("neg")

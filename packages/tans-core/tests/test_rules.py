@@ -1,7 +1,8 @@
 import threading
 
 import pytest
-from tans_core import MissingRuleError, Primitive, RuleTable, ContextRule
+
+from tans_core import ContextRule, MissingRuleError, Primitive, RuleTable
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ import weakref
 
 import numpy as np
 import pytest
+
 from tans_core import (
     JaxprTrace,
     Literal,
@@ -190,13 +191,18 @@ def test_evaluating_a_recorded_program_records_it_again(toys):
     closed = trace_to_jaxpr(lambda x: [toys.neg_p.bind(toys.add_p.bind(x, 1.0))], [F3])
     again = trace_to_jaxpr(lambda x: eval_closed(closed, x), [F3])
     assert str(again) == str(closed)
-    assert [e.traceback is f.traceback for e, f in zip(again.eqns, closed.eqns)] == [True, True]
+    assert [e.traceback is f.traceback for e, f in zip(again.eqns, closed.eqns, strict=True)] == [
+        True,
+        True,
+    ]
 
 
 def test_programs_are_freed(toys):
-    closed = trace_to_jaxpr(lambda x: [toys.neg_p.bind(x)], [F3])
-    ref = weakref.ref(closed)
-    call = trace_to_jaxpr(lambda x: toys.call_p.bind(x, jaxpr=closed), [F3])
-    del closed, call
+    def make():
+        closed = trace_to_jaxpr(lambda x: [toys.neg_p.bind(x)], [F3])
+        trace_to_jaxpr(lambda x: toys.call_p.bind(x, jaxpr=closed), [F3])
+        return weakref.ref(closed)
+
+    ref = make()
     gc.collect()
     assert ref() is None

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from tans_core import ShapedArray, abstract_token, float0, same_but_weak, same_type, typeof
 
 DTYPES = ["bool", "int8", "int32", "float16", "float32", "complex64"]

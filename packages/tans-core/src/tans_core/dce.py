@@ -28,18 +28,24 @@ def dce_jaxpr(
     }
     kept: list[Eqn] = []
     for eqn in reversed(jaxpr.eqns):
-        new = _live_part(eqn, live)
+        outvars = eqn.outvars
+        if len(outvars) == 1 and not eqn.op.primitive.call_like:
+            new = eqn if outvars[0] in live or eqn.op.effects else None
+        else:
+            new = _live_part(eqn, live)
         if new is not None:
             kept.append(new)
-            live.update(v for v in new.invars if type(v) is not Literal)
+            for v in new.invars:
+                if type(v) is not Literal:
+                    live.add(v)
     kept.reverse()
     if isinstance(instantiate, bool):
         instantiate = [instantiate] * len(jaxpr.invars)
     used_inputs = [v in live or keep for v, keep in zip(jaxpr.invars, instantiate, strict=True)]
     consts = [(v, c) for v, c in zip(jaxpr.constvars, closed.consts, strict=True) if v in live]
-    if len(kept) == len(jaxpr.eqns) and all(used_inputs) and all(used_outputs):
-        if len(consts) == len(closed.consts) and kept == jaxpr.eqns:
-            return closed, used_inputs
+    all_used = all(used_inputs) and all(used_outputs) and len(consts) == len(closed.consts)
+    if all_used and kept == jaxpr.eqns:
+        return closed, used_inputs
     new_jaxpr = Jaxpr(
         [v for v, _ in consts],
         [v for v, used in zip(jaxpr.invars, used_inputs, strict=True) if used],
@@ -52,10 +58,7 @@ def dce_jaxpr(
 
 
 def _live_part(eqn: Eqn, live: set[Var]) -> Eqn | None:
-    outvars = eqn.outvars
-    if len(outvars) == 1 and not eqn.op.primitive.call_like:
-        return eqn if outvars[0] in live or eqn.op.effects else None
-    used = [v in live for v in outvars]
+    used = [v in live for v in eqn.outvars]
     if not any(used) and not eqn.op.effects:
         return None
     rule: Callable[..., Any] | None = rules.dce.find(eqn.op.primitive)

@@ -17,7 +17,7 @@ from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.primitive import Primitive
 from tans_core.sharding import named_sharding
 
-_PARAMS: Final = ("sharding", "out_sharding")
+_PARAMS: Final = ("sharding", "out_sharding", "dst_sharding")
 
 
 class ShardingContext:
@@ -145,6 +145,8 @@ def apply_sharding(
         )
     ctx = ShardingContext(primitive, mesh, in_avals, outs)
     rule = rules.sharding.find(primitive)
+    if rule is None and primitive.call_like:
+        return outs  # the types of its bodies' results carry their shardings
     if rule is None:
         ctx.refuse(
             f"expected a primitive with a sharding rule, but {primitive.name} has none. Add one "

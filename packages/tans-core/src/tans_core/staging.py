@@ -48,16 +48,13 @@ register_cache(clear_type_memo)
 
 
 def infer(primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict) -> TypedOp:
-    """Run the type rule, then the sharding rule when a sharding is involved.
-
-    Bodies of call-like primitives carry the shardings of their results in their types.
-    """
+    """Run the type rule, then the sharding rule when a sharding is involved."""
     result = rules.types[primitive](*in_avals, **params)
     effects: Effects = NO_EFFECTS
     if type(result) is rules.Typed:
         result, effects = result
     outs = tuple(result) if primitive.multiple_results else (result,)
-    if not primitive.call_like and is_involved(in_avals, params):
+    if is_involved(in_avals, params):
         outs = apply_sharding(primitive, in_avals, outs, params)
     return TypedOp(primitive, in_avals, params, outs, effects)
 

@@ -11,8 +11,8 @@ from typing import Any, Final, Self, override
 import numpy as np
 
 from tans_core import _jaxlib, dtypes
-from tans_core.dtypes import ExtendedDType, float0
 from tans_core.config import abstract_mesh
+from tans_core.dtypes import ExtendedDType, float0
 from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
 from tans_core.sharding import empty_sharding, named_sharding
 

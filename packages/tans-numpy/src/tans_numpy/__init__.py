@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tans_core import Array as ndarray  # noqa: N813  (NumPy's name)
-from tans_core import require_interface
+from tans_core import Array, require_interface
 
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-numpy", built_for=_INTERFACE_BUILT_FOR)
@@ -21,6 +20,7 @@ inf: Final = np.inf
 nan: Final = np.nan
 euler_gamma: Final = np.euler_gamma
 newaxis: Final = None
+ndarray: Final = Array
 ComplexWarning: Final = np.exceptions.ComplexWarning
 
 # Module below this package, and the public names it defines; loaded at the first use of a name.

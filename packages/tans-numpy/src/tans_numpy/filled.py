@@ -1,4 +1,4 @@
-"""Arrays filled with one value: zeros, ones, full and their forms with the shape of another array."""
+"""Arrays filled with one value: zeros, ones, full, also with the shape of another array."""
 
 from typing import Any
 

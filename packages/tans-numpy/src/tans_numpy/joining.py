@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,10 +120,9 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     for a in arys:
         n = ndim(a)
         if n < 2:
-            a = reshape(a, (1, size(a), 1))
-        elif n == 2:
-            a = expand_dims(a, -1)
-        out.append(asarray(a))
+            out.append(reshape(a, (1, size(a), 1)))
+        else:
+            out.append(expand_dims(a, -1) if n == 2 else asarray(a))
     return out[0] if len(out) == 1 else out
 
 
@@ -151,7 +151,7 @@ def column_stack(tup: Any) -> Array:
 
 @composite(static_argnames=("bounds", "axis"))
 def _split(a: Array, *, bounds: tuple[int, ...], axis: int) -> list[Array]:
-    sizes = tuple(hi - lo for lo, hi in zip(bounds[:-1], bounds[1:], strict=True))
+    sizes = tuple(hi - lo for lo, hi in pairwise(bounds))
     return list(lax.split(a, sizes, axis))
 
 

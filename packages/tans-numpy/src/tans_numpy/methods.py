@@ -15,7 +15,9 @@ from tans_xla import composite
 type Array = Any
 
 
-def _reshape(self: Array, *args: Any, order: str = "C", copy: Any = None, out_sharding: Any = None):
+def _reshape(
+    self: Array, *args: Any, order: str = "C", copy: Any = None, out_sharding: Any = None
+) -> Array:
     """Return the array with another shape, given as ints or as one tuple; see `reshape`."""
     shape = args[0] if len(args) == 1 else args
     return manipulation.reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
@@ -45,10 +47,8 @@ def astype(self: Array, dtype: Any, *, copy: bool = False, device: Any = None) -
       copy: has no effect.
       device: device or sharding to put the result on.
     """
-    if dtype is None:
-        target = dtypes.default_float()
-    else:
-        target = creation.requested_dtype(dtype, "astype")
+    asked = dtypes.default_float() if dtype is None else dtype
+    target = creation.requested_dtype(asked, "astype")
     aval = typeof(self)
     out = self if aval.dtype == target and not aval.weak_type else _cast(self, dtype=target)
     return out if device is None else creation.device_put(out, device)

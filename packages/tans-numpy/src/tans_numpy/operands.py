@@ -114,17 +114,37 @@ def _kinds(name: str, args: Sequence[Value]) -> list[tuple[Any, bool]]:
 
 
 def cast(x: Value, kind: tuple[Any, bool], dtype: Any, weak: bool) -> Value:
-    """Convert one operand of (dtype, weak) `kind`; Python scalars become typed scalars.
+    """Convert one operand of (dtype, weak) `kind`; the result is weak where `weak` is.
 
     A weak operand that has the dtype already stays: the type rule of the operation decides
     weakness from all operands.
     """
     cls = type(x)
     if cls in PYTHON_SCALARS:
-        return x if weak and kind[0] is dtype else typed_scalar(x, dtype)
+        if kind[0] is dtype and weak:
+            return x
+        return weak_scalar(x, dtype) if weak else typed_scalar(x, dtype)
     if kind[0] == dtype:
         return as_value(x)
+    if weak:
+        return lax.convert_element_type_p.bind(
+            as_value(x), new_dtype=dtype, weak_type=True, sharding=None
+        )
     return lax.convert_element_type(as_value(x), dtype)
+
+
+_PYTHON_TYPE: Final = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def weak_scalar(x: complex, dtype: Any) -> Value:
+    """Return a Python scalar whose default dtype, which weak values always have, is `dtype`."""
+    return _PYTHON_TYPE[dtype.kind](x)
+
+
+def scalar_like(x: Value, value: complex) -> Value:
+    """Return a number with the dtype of `x`, weak where `x` is: it changes no result type."""
+    aval = typeof(x)
+    return weak_scalar(value, aval.dtype) if aval.weak_type else typed_scalar(value, aval.dtype)
 
 
 def typed_scalar(x: complex, dtype: Any) -> Value:
@@ -155,10 +175,11 @@ def promote_shapes(name: str, *args: Value) -> list[Value]:
     out = []
     for x in args:
         n = np.ndim(x) if not isinstance(x, Array) else x.ndim
-        if 0 < n < rank:
-            shape = (1,) * (rank - n) + tuple(np.shape(x))
-            x = lax.broadcast_in_dim(x, shape, tuple(range(rank - n, rank)))
-        out.append(x)
+        if not 0 < n < rank:
+            out.append(x)
+            continue
+        shape = (1,) * (rank - n) + tuple(np.shape(x))
+        out.append(lax.broadcast_in_dim(x, shape, tuple(range(rank - n, rank))))
     return out
 
 

@@ -6,7 +6,7 @@ from tans_core import ShapedArray
 
 
 def physical_aval(aval: ShapedArray) -> ShapedArray:
-    """Return the type that represents `aval` in memory: extended dtypes gain trailing dimensions."""
+    """Return the type of `aval` in memory: extended dtypes gain trailing dimensions."""
     dtype = aval.dtype
     if isinstance(dtype, np.dtype):
         return aval
