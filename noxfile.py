@@ -85,7 +85,7 @@ def types(session: nox.Session) -> None:
 @shared
 def imports(session: nox.Session) -> None:
     """The layers, the rest of the import law, and declared against used dependencies."""
-    python(session, "-c", "from importlinter.cli import lint_imports_command as run; run()")
+    tool(session, "layers.py")
     tool(session, "import_law.py")
     tool(session, "dependencies.py")
 
