@@ -1,12 +1,9 @@
 """The type checker of jaxprs, for tests and debug flags."""
 
 from tans_core import rules
+from tans_core.errors import JaxprTypeError
 from tans_core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, subjaxprs
 from tans_core.types import same_but_weak
-
-
-class JaxprTypeError(TypeError):
-    """A jaxpr breaks a rule of the language; the message holds the equation."""
 
 
 def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:

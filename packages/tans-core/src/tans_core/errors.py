@@ -38,12 +38,6 @@ def _shown(value: TracedValue) -> str:
     return value.describe() if hasattr(value, "describe") else str(value)
 
 
-def _origin(value: TracedValue) -> str:
-    trace = getattr(value, "_trace", None)
-    origin = trace.origin(value) if trace is not None else ""
-    return f"\n{origin}" if origin else ""
-
-
 class _Paged(Exception):  # noqa: N818  (a mixin, not a class to raise)
     """Adds the name of the documentation page to the text."""
 
@@ -78,7 +72,7 @@ class ConcretizationTypeError(JAXTypeError):
         super().__init__(
             f"given a {_shown(tracer)}; expected a concrete value.{detail} "
             "Make the argument static (jit(..., static_argnames=...)), or stay inside the program "
-            f"with jnp.where, lax.cond or a size= argument.{_origin(tracer)}"
+            f"with jnp.where, lax.cond or a size= argument."
         )
 
 
@@ -102,7 +96,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
             self,
             f"given a {_shown(tracer)} as a condition (if, while, and, or, not, assert); expected "
             "a concrete bool. Use lax.cond or jnp.where to choose inside the program, or make the "
-            f"argument static (jit(..., static_argnames=...)).{_origin(tracer)}",
+            f"argument static (jit(..., static_argnames=...)).",
         )
 
 
@@ -120,7 +114,7 @@ class TracerIntegerConversionError(JAXTypeError):
         super().__init__(
             f"given a {_shown(tracer)} as a Python index; expected an int. To index a list, "
             "convert it first: jnp.array(the_list)[i]. To loop, use lax.fori_loop; for a fixed "
-            f"number, make the argument static (static_argnames).{_origin(tracer)}"
+            f"number, make the argument static (static_argnames)."
         )
 
 
@@ -140,7 +134,7 @@ class TracerArrayConversionError(JAXTypeError):
         super().__init__(
             f"given a {_shown(tracer)} to convert to a NumPy array; expected a concrete array. "
             "Use the function of the same name in tans.numpy, or tans.pure_callback to run NumPy "
-            f"when the program runs.{_origin(tracer)}"
+            f"when the program runs."
         )
 
 
@@ -158,7 +152,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
         super().__init__(
             f"given a boolean mask that is a {_shown(tracer)}; expected a concrete mask, because "
             "the size of the result depends on its values. Use jnp.where(mask, x, fill) or "
-            f"jnp.nonzero(mask, size=n).{_origin(tracer)}"
+            f"jnp.nonzero(mask, size=n)."
         )
 
 

@@ -6,13 +6,14 @@ a captured constant, which the caller lifts to an operand of the call it builds.
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, override
+from weakref import ref
 
 import numpy as np
 
 from tans_core import rules
 from tans_core._jaxlib import get_traceback
 from tans_core.cache import register_cache
-from tans_core.config import abstract_mesh
+from tans_core.config import abstract_mesh, check_tracer_leaks
 from tans_core.debug_info import DebugInfo
 from tans_core.errors import UnexpectedTracerError
 from tans_core.explicit_mode import apply_sharding, is_involved
@@ -28,6 +29,7 @@ from tans_core.jaxpr import (
     Var,
     eval_closed,
 )
+from tans_core.leaks import report_leaks
 from tans_core.primitive import Primitive
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
@@ -221,17 +223,26 @@ def trace_to_jaxpr(
     Values that `fun` captures (arrays, tracers of enclosing traces) become the constants of the
     result; see `lift_tracer_consts`.
     """
+    closed, trace = _record(fun, in_avals, debug_info)
+    if check_tracer_leaks.value:
+        report_leaks(trace)
+    return closed
+
+
+def _record(
+    fun: Callable[..., Sequence[Any]],
+    in_avals: Sequence[AbstractValue],
+    debug_info: DebugInfo | None,
+) -> tuple[ClosedJaxpr, ref[Trace]]:
     trace = JaxprTrace(debug_info)
+    old, state.source = state.source, None
+    names, state.name_stack = state.name_stack, ""
     try:
         with set_current_trace(trace):
-            old, state.source = state.source, None
-            names, state.name_stack = state.name_stack, ""
-            try:
-                outs = fun(*[trace.new_input(a) for a in in_avals])
-            finally:
-                state.source, state.name_stack = old, names
-            return trace.to_jaxpr(outs)
+            outs = fun(*[trace.new_input(a) for a in in_avals])
+            return trace.to_jaxpr(outs), ref(trace)
     finally:
+        state.source, state.name_stack = old, names
         trace.finish()
 
 

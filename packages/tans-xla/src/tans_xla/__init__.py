@@ -6,7 +6,7 @@ _INTERFACE_BUILT_FOR = 1
 require_interface("tans-xla", built_for=_INTERFACE_BUILT_FOR)
 
 from tans_xla import array, evaluate  # noqa: E402  (after the handshake)
-from tans_xla.api import eval_shape, make_jaxpr  # noqa: E402
+from tans_xla.api import eval_shape, make_jaxpr, named_call  # noqa: E402
 from tans_xla.backend import (  # noqa: E402
     default_backend,
     device_count,
@@ -17,7 +17,9 @@ from tans_xla.backend import (  # noqa: E402
     process_index,
     process_indices,
 )
+from tans_xla.compile_time import ensure_compile_time_eval  # noqa: E402
 from tans_xla.composite import composite  # noqa: E402
+from tans_xla.environment_info import print_environment_info  # noqa: E402
 from tans_xla.jit import jit  # noqa: E402
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct  # noqa: E402
 from tans_xla.stages import Compiled, Lowered, Traced  # noqa: E402
@@ -38,11 +40,14 @@ __all__ = [
     "device_get",
     "device_put",
     "devices",
+    "ensure_compile_time_eval",
     "eval_shape",
     "jit",
     "local_device_count",
     "local_devices",
     "make_jaxpr",
+    "named_call",
+    "print_environment_info",
     "process_count",
     "process_index",
     "process_indices",

@@ -1,9 +1,12 @@
 """Functions that look at a program without running it: `make_jaxpr`, `eval_shape`."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_core import named_scope
 from tans_core.axis_env import extend_axis_env
+from tans_core.debug_info import name_of
 from tans_xla.jit.dispatch import Jitted
 from tans_xla.jit.signature import JitOptions, resolve_arguments
 from tans_xla.shape_dtype_struct import struct_of
@@ -63,3 +66,25 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     _, program = Jitted(fun, JitOptions()).trace(args, kwargs, "eval_shape")
     return program.out_tree.unflatten(map(struct_of, program.closed.out_avals))
+
+
+def named_call[**P, R](fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
+    """Return `fun` with its operations named after it in programs and profiles.
+
+    Args:
+      fun: any function.
+      name: the name to use; that of the function by default.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> float(named_call(lambda x: lax.mul(x, 2.0), name="double")(3.0))
+      6.0
+    """
+    scope = name_of(fun) if name is None else name
+
+    @functools.wraps(fun)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with named_scope(scope):
+            return fun(*args, **kwargs)
+
+    return call

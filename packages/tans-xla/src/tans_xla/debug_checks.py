@@ -77,14 +77,17 @@ def _locate(jaxpr: Jaxpr, values: Sequence[Value]) -> Eqn | None:
     env: dict[Var, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], values, strict=True))
     for eqn in jaxpr.eqns:
         args = [v.val if isinstance(v, Literal) else env[v] for v in eqn.invars]
-        with debug_nans(False), debug_infs(False):
-            outs = eqn.primitive.bind(*args, **eqn.params)
-        outs = outs if eqn.primitive.multiple_results else [outs]
-        if bad_kind(outs) is not None:
-            body = eqn.params.get("jaxpr") if eqn.primitive.name == "jit" else None
-            inner = _locate(body.jaxpr, [*body.consts, *args]) if body is not None else None
-            return inner or eqn
-        env.update(zip(eqn.outvars, outs, strict=True))
+        # An only equation is the culprit. It must not run: jaxlib refuses a call inside of itself.
+        if len(jaxpr.eqns) > 1:
+            with debug_nans(False), debug_infs(False):
+                outs = eqn.primitive.bind(*args, **eqn.params)
+            outs = outs if eqn.primitive.multiple_results else [outs]
+            env.update(zip(eqn.outvars, outs, strict=True))
+            if bad_kind(outs) is None:
+                continue
+        body = eqn.params.get("jaxpr") if eqn.primitive.name == "jit" else None
+        inner = _locate(body.jaxpr, [*body.consts, *args]) if body is not None else None
+        return inner or eqn
     return None
 
 
@@ -92,12 +95,16 @@ def _after_hit(fun: Any, args: tuple[Value, ...], kwargs: dict[str, Value], outs
     """Check what a call that C++ ran returned."""
     if not enabled():
         return
-    kind = bad_kind(registry.flatten(outs)[0])
-    if kind is not None:
-        with debug_nans(False), debug_infs(False):
-            call, program = fun._jitted.trace(args, kwargs)
-        flat = [*program.concrete_consts(), *call.leaves]
-        check_call(registry.flatten(outs)[0], program.closed, flat, fun.__name__)
+    results = registry.flatten(outs)[0]
+    kind = bad_kind(results)
+    if kind is None:
+        return
+    jitted = getattr(fun, "_jitted", None)
+    if jitted is None:
+        raise FloatingPointError(_text(kind, None, "a compiled program"))
+    with debug_nans(False), debug_infs(False):
+        call, program = jitted.trace(args, kwargs)
+    check_call(results, program.closed, [*program.concrete_consts(), *call.leaves], jitted.name)
 
 
 def _watch(flag: Flag, other: Flag) -> Callable[[Any], None]:

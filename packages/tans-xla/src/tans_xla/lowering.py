@@ -23,6 +23,7 @@ from tans_core import (
 from tans_core.state import state
 from tans_xla import hlo
 from tans_xla._jaxlib import func, inlined_func_call, ir
+from tans_xla.explicit_shardings import constrained
 from tans_xla.mlir_context import MlirContext
 
 type Value = Any  # ir.Value
@@ -61,6 +62,8 @@ class ModuleBuilder:
       platforms: the platforms that the module is for.
       host_callbacks: Python callables that the executable needs, by index.
       functions: name and body to the function's operation.
+      scope: what precedes the names of operations, such as ``jit(f)``; empty inside of functions,
+        where XLA puts the name of the call in front.
     """
 
     def __init__(self, name: str, platforms: Sequence[str], mlir: MlirContext) -> None:
@@ -74,6 +77,7 @@ class ModuleBuilder:
         self.functions: dict[Hashable, Any] = {}
         self.names: dict[str, int] = {}
         self.template_depth = 0
+        self.scope = ""
 
     def unique_name(self, name: str) -> str:
         """Return `name`, made unique in the module."""
@@ -108,6 +112,11 @@ class LoweringContext:
     def result_type(self) -> Any:
         """MLIR type of the only result."""
         return hlo.ir_type(self.avals_out[0])
+
+    def constrain(self, values: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
+        """Constrain values to the shardings in their types, in explicit mode."""
+        mesh = self.builder.mesh
+        return list(values) if mesh is None else constrained(values, avals, mesh)
 
     def inline(self, closed: ClosedJaxpr, *operands: Value) -> list[Value]:
         """Emit the equations of a body here."""
@@ -149,6 +158,7 @@ def lower_eqns(
     mlir = builder.mlir
     templates = mlir.templates
     platforms = builder.platforms
+    mesh = builder.mesh
     for eqn in jaxpr.eqns:
         op = eqn.op
         args = []
@@ -159,11 +169,13 @@ def lower_eqns(
             else:
                 args.append(env[v])
                 literals.append(None)
-        location = mlir.location(eqn.traceback, eqn.name_stack, op.primitive.name)
-        if op.primitive.call_like or op.effects:
-            with location:
+        primitive = op.primitive
+        if primitive.call_like or op.effects:
+            name = _operation_name(op)
+            with mlir.location(eqn.traceback, builder.scope, eqn.name_stack, name):
                 outs = lower_in_place(builder, eqn, _operands(eqn, args), tokens)
         else:
+            location = mlir.location(eqn.traceback, builder.scope, eqn.name_stack, primitive.name)
             key = (op, platforms, *literals)
             template = templates.get(key)
             if template is None:
@@ -176,6 +188,11 @@ def lower_eqns(
             for v, x in zip(outvars, outs, strict=True):
                 env[v] = x
     return [_constant_of(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+
+def _operation_name(op: TypedOp) -> str:
+    name = op.params.get("name") if op.primitive.call_like else None
+    return f"{op.primitive.name}({name})" if isinstance(name, str) else op.primitive.name
 
 
 def _literal_key(literal: Literal) -> Hashable:
@@ -201,6 +218,8 @@ def _make_template(builder: ModuleBuilder, eqn: Eqn, key: Hashable) -> Any:
 
     def emit(*args: Value) -> list[Value]:
         outs = lower_in_place(builder, eqn, _operands(eqn, list(args)), {})
+        if builder.mesh is not None:
+            outs = constrained(outs, eqn.op.out_avals, builder.mesh)
         _erase_dead_constants(outs, args)
         return outs
 
@@ -317,9 +336,14 @@ def _build_function(
     out_types = [token] * n + [hlo.ir_type(a) for a in closed.out_avals]
     symbol = builder.unique_name(name)
     function = func.FuncOp(symbol, (in_types, out_types), visibility="private", ip=builder.body)
+    scope, builder.scope = builder.scope, ""
     with ir.InsertionPoint(function.add_entry_block()):
         arguments = list(function.arguments)
         tokens = dict(zip(effects, arguments[:n], strict=True))
-        outs = lower_eqns(builder, closed, arguments[n:], tokens)
+        operands = arguments[n:]
+        if builder.mesh is not None:
+            operands = constrained(operands, closed.in_avals, builder.mesh)
+        outs = lower_eqns(builder, closed, operands, tokens)
         func.return_([*(tokens[e] for e in effects), *outs])
+    builder.scope = scope
     return symbol

@@ -14,6 +14,7 @@ from tans_xla._jaxlib import TracebackToLocationCache, func, ir, make_ir_context
 
 _MODULES_PER_CONTEXT: Final = 256
 _FRAME_LIMIT: Final = 12
+_LOCATION_LIMIT: Final = 1 << 16
 
 
 class MlirContext:
@@ -35,18 +36,21 @@ class MlirContext:
             self.template_module = ir.Module.create()
             self.template_point = ir.InsertionPoint(self.template_module.body)
 
-    def location(self, traceback: Any, name_stack: str, primitive: str) -> Any:
-        """Return the location of an equation: its operation name over the user's frames."""
-        key = (id(traceback), name_stack, primitive)
+    def location(self, traceback: Any, scope: str, name_stack: str, operation: str) -> Any:
+        """Return the location of an equation: its operation name over the user's frames.
+
+        Tracebacks compare by content, so a loop's equations share one location.
+        """
+        key = (traceback, scope, name_stack, operation)
         found = self._named.get(key)
-        if found is not None and found[0] is traceback:
-            return found[1]
-        place = self.unknown_location if traceback is None else self._locations.get(traceback)
-        name = f"{name_stack}/{primitive}" if name_stack else primitive
-        location = ir.Location.name(name, place, self.context)
-        if len(self._named) < 1 << 16:
-            self._named[key] = (traceback, location)
-        return location
+        if found is None:
+            place = self.unknown_location if traceback is None else self._locations.get(traceback)
+            name = "/".join(part for part in (scope, name_stack, operation) if part)
+            found = ir.Location.name(name, place, self.context)
+            if len(self._named) >= _LOCATION_LIMIT:
+                self._named.clear()
+            self._named[key] = found
+        return found
 
     def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return the attribute or type for `key`, made once per context."""

@@ -7,6 +7,7 @@ from tans_core import ClosedJaxpr, ShapedArray, dce_jaxpr
 from tans_core.sharding import NamedSharding
 from tans_xla import hlo, sdy_attributes
 from tans_xla._jaxlib import func, ir
+from tans_xla.explicit_shardings import explicit_mesh
 from tans_xla.lowering import ModuleBuilder, lower_eqns, ordered_effects
 from tans_xla.mlir_context import use_context
 from tans_xla.runtime_tokens import DUMMY
@@ -46,12 +47,15 @@ def lower_module(
     keep_unused: bool = False,
 ) -> LoweredModule:
     """Lower a closed program (without tracer constants) to a module."""
+    mesh = explicit_mesh((*in_shardings, *out_shardings), num_devices)
     live, kept = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=keep_unused)
     donated = [d for d, k in zip(donated, kept, strict=True) if k]
     in_shardings = [s for s, k in zip(in_shardings, kept, strict=True) if k]
     effects = tuple(ordered_effects(live))
     with use_context() as mlir:
         builder = ModuleBuilder(f"jit_{_symbol(name)}", platforms, mlir)
+        builder.mesh = mesh
+        builder.scope = f"jit({name})"
         if num_devices > 1:
             attributes = builder.module.operation.attributes
             attributes["mhlo.num_partitions"] = hlo.i32(num_devices)

@@ -20,8 +20,8 @@ _PUBLIC: Final = {
     "tans_core.config": """
         check_tracer_leaks checking_leaks debug_infs debug_key_reuse debug_nans default_device
         default_matmul_precision default_prng_impl disable_jit enable_checks enable_custom_prng
-        enable_x64 explain_cache_misses legacy_prng_key log_compiles make_user_context
-        numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable
+        enable_x64 explain_cache_misses legacy_prng_key log_compiles make_user_context no_execution
+        no_tracing numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable
         transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
         transfer_guard_host_to_device
     """,
@@ -29,8 +29,8 @@ _PUBLIC: Final = {
     "tans_core.sharding": "NamedSharding",
     "tans_xla": """
         ShapeDtypeStruct block_until_ready default_backend device_count device_get device_put
-        devices eval_shape jit local_device_count local_devices make_jaxpr process_count
-        process_index process_indices
+        devices ensure_compile_time_eval eval_shape jit local_device_count local_devices make_jaxpr
+        named_call print_environment_info process_count process_index process_indices
     """,
     "tans_xla.callbacks": "effects_barrier pure_callback",
     "tans_xla.make_array": """
