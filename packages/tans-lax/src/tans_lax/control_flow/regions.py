@@ -5,7 +5,7 @@ from typing import Any
 
 from tans_core.jaxpr import ClosedJaxpr
 from tans_xla import hlo
-from tans_xla._jaxlib import ir
+from tans_xla.hlo import ir
 from tans_xla.lowering import LoweringContext, lower_eqns, ordered_effects
 
 type Value = Any  # ir.Value
