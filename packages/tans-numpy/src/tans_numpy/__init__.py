@@ -65,7 +65,7 @@ _PUBLIC: Final = {
         isfinite isnan isinf isposinf isneginf signbit copysign isclose allclose iscomplexobj
         isrealobj iscomplex isreal isscalar
     """,
-    "rounding": "floor ceil trunc fix rint round around",
+    "rounding": "floor ceil trunc rint round around",
     "dtype_functions": "can_cast finfo iinfo isdtype issubdtype promote_types result_type",
     "diagonals": "diag diagflat diagonal trace tri tril triu",
     "indexing": "take take_along_axis put put_along_axis",

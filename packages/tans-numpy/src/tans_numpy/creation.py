@@ -241,8 +241,7 @@ def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
     """Return a shape as a tuple of ints.
 
     Raises:
-      TypeError: a size is not an integer.
-      ValueError: a size is negative.
+      TypeError: a size is not an integer, or negative.
     """
     sizes = (shape,) if not isinstance(shape, tuple | list) else shape
     if isinstance(shape, np.ndarray):
@@ -254,5 +253,5 @@ def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
             f"{where}: given the shape {shape!r}, expected integers. Convert sizes with int(n)."
         ) from None
     if any(size < 0 for size in out):
-        raise ValueError(f"{where}: given the shape {out}, expected sizes of at least 0.")
+        raise TypeError(f"{where}: given the shape {out}, expected sizes of at least 0.")
     return out

@@ -38,7 +38,9 @@ def _cumulate(
         a = lax.select(lax.ne(a, a), lax.full_like(a, unit), a)
     if dtype is None and aval.dtype == np.bool_:
         dtype = dtypes.default_int()
-    if dtype is not None and dtype != aval.dtype:
+    if aval.weak_type and dtype is None:
+        dtype = aval.dtype
+    if dtype is not None and (dtype != aval.dtype or aval.weak_type):
         a = lax.convert_element_type(a, dtype)
     out = (lax.cumsum if kind == "sum" else lax.cumprod)(a, axis)
     if not initial:

@@ -26,14 +26,10 @@ type Array = Any
 type Axis = Any
 
 
-def _largest(a: Array, axes: tuple[int, ...], where: Any) -> Array:
-    """Return the largest exponent along `axes`, kept as dimensions of size 1."""
+def _largest(a: Array, axes: tuple[int, ...]) -> Array:
+    """Return the largest exponent along `axes`."""
     a = lax.stop_gradient(a)
-    if dtypes.is_complex(typeof(a).dtype):
-        a = lax.real(a)
-    if where is not None:
-        a = choose(where, a, -np.inf)
-    return keep_dims(lax.reduce_max(a, axes), typeof(a).shape, axes)
+    return lax.reduce_max(lax.real(a) if dtypes.is_complex(typeof(a).dtype) else a, axes)
 
 
 @composite(static_argnames=("axes", "keepdims", "return_sign"))
@@ -43,10 +39,11 @@ def _logsumexp(
     if where is not None:
         a = choose(where, a, typeof(a).dtype.type(-np.inf))
         b = b if b is None else choose(where, b, typeof(b).dtype.type(0))
-    largest = _largest(a if b is None else choose(b != 0, a, -np.inf), axes, None)
+    largest = _largest(a if b is None else choose(b != 0, a, -np.inf), axes)
     # An infinite factor would turn the terms into nan.
     finite = choose(lax.is_finite(largest), largest, typeof(largest).dtype.type(0))
-    shifted = _minus(a, finite)
+    dims = typeof(a).shape
+    shifted = _minus(a, keep_dims(finite, dims, axes))
     if b is None:
         terms = lax.exp(shifted)
     else:
@@ -55,9 +52,9 @@ def _logsumexp(
             dtype = typeof(a).dtype
             shifted = lax.min(shifted, dtype.type(np.log(float(finfo(dtype).max)) - 1))
         terms = lax.mul(b, lax.exp(shifted))
-    total = keep_dims(lax.reduce_sum(terms, axes), typeof(terms).shape, axes)
-    if not keepdims:
-        total, finite = lax.squeeze(total, axes), lax.squeeze(finite, axes)
+    total = lax.reduce_sum(terms, axes)
+    if keepdims:
+        total, finite = keep_dims(total, dims, axes), keep_dims(finite, dims, axes)
     if return_sign:
         return lax.add(lax.log(lax.abs(total)), finite), lax.sign(total)
     return _plus(lax.log(total), finite)
@@ -186,5 +183,6 @@ def _checked(name: str, x: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
 
 def _shifted(x: Array, where: Any, axes: tuple[int, ...]) -> Array:
     """Return `x` minus its largest element; elements left out keep exp(...) and its slope finite."""
-    shifted = _minus(x, _largest(x, axes, where))
+    largest = _largest(x if where is None else choose(where, x, -np.inf), axes)
+    shifted = _minus(x, keep_dims(largest, typeof(x).shape, axes))
     return shifted if where is None else choose(where, shifted, typeof(shifted).dtype.type(-np.inf))

@@ -11,6 +11,7 @@ from tans_numpy.operands import (
     broadcast_shapes,
     check_arraylike,
     typed_scalar,
+    weak_scalar,
 )
 from tans_xla import composite, device_put
 
@@ -29,10 +30,12 @@ def _strong(value: Any, dtype: Any) -> Any:
     return lax.convert_element_type(value, dtype)
 
 
-@composite(static_argnames=("shape", "dtype", "value"))
-def _constant(*, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
+@composite(static_argnames=("shape", "dtype", "value", "weak"))
+def _constant(*, shape: tuple[int, ...], dtype: Any, value: Any, weak: bool = False) -> Any:
     if dtypes.is_extended(dtype):
         return dtype.zeros(shape)
+    if weak:
+        return lax.broadcast_in_dim(weak_scalar(value, dtype), shape, ())
     return lax.broadcast_in_dim(dtype.type(value), shape, ())
 
 
@@ -127,13 +130,16 @@ def _filled_weak(value: Any, *, shape: tuple[int, ...]) -> Any:
     return lax.broadcast_in_dim(value, shape, ())
 
 
-def _like(a: Any, dtype: Any, shape: Any, where: str) -> tuple[tuple[int, ...], Any]:
+def _like(a: Any, dtype: Any, shape: Any, where: str) -> tuple[tuple[int, ...], Any, bool]:
+    """Return the shape and dtype of `a`, unless given, and whether the dtype is a weak one."""
     if not hasattr(a, "shape") or not hasattr(a, "dtype"):
         check_arraylike(where, a)
         a = typeof(a)
+    weak = dtype is None and bool(getattr(a, "weak_type", False))
     return (
         tuple(a.shape) if shape is None else as_shape(shape, where),
         dtypes.canonicalize(a.dtype) if dtype is None else requested_dtype(dtype, where),
+        weak,
     )
 
 
@@ -142,8 +148,8 @@ def zeros_like(
     out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return zeros with the shape and dtype of `a`, unless given."""
-    shape, dtype = _like(a, dtype, shape, "zeros_like")
-    return _on(_constant(shape=shape, dtype=dtype, value=0), device, out_sharding)
+    shape, dtype, weak = _like(a, dtype, shape, "zeros_like")
+    return _on(_constant(shape=shape, dtype=dtype, value=0, weak=weak), device, out_sharding)
 
 
 def ones_like(
@@ -151,8 +157,8 @@ def ones_like(
     out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return ones with the shape and dtype of `a`, unless given."""
-    shape, dtype = _like(a, dtype, shape, "ones_like")
-    return _on(_constant(shape=shape, dtype=dtype, value=1), device, out_sharding)
+    shape, dtype, weak = _like(a, dtype, shape, "ones_like")
+    return _on(_constant(shape=shape, dtype=dtype, value=1, weak=weak), device, out_sharding)
 
 
 def empty_like(
@@ -168,5 +174,5 @@ def full_like(
     device: Any = None, out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return an array filled with a value, with the shape and dtype of `a`, unless given."""
-    shape, dtype = _like(a, dtype, shape, "full_like")
+    shape, dtype, _ = _like(a, dtype, shape, "full_like")
     return full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)

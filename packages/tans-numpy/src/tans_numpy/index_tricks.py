@@ -272,7 +272,7 @@ class Grid:
         if isinstance(key, slice):
             return _range(key)
         grids = meshgrid(*map(_range, key), indexing="ij", sparse=self.sparse)
-        return grids if self.sparse else stack(grids)
+        return list(grids) if self.sparse else stack(grids)
 
 
 class AxisConcatenator:

@@ -105,13 +105,13 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Return arrays with at least one dimension."""
     out = [asarray(a) if ndim(a) else reshape(a, (1,)) for a in arys]
-    return out[0] if len(out) == 1 else out
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Return arrays with at least two dimensions; new ones in front."""
     out = [asarray(a) if ndim(a) > 1 else reshape(a, (1, size(a))) for a in arys]
-    return out[0] if len(out) == 1 else out
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
@@ -123,7 +123,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
             out.append(reshape(a, (1, size(a), 1)))
         else:
             out.append(expand_dims(a, -1) if n == 2 else asarray(a))
-    return out[0] if len(out) == 1 else out
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Array:

@@ -64,8 +64,7 @@ def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
     """Return a shape in which one -1 is replaced by what remains.
 
     Raises:
-      TypeError: sizes are not integers.
-      ValueError: two unknown sizes, or the number of elements does not fit.
+      TypeError: sizes are not integers, two unknown sizes, or another number of elements.
     """
     items = sizes if isinstance(sizes, tuple | list) else (sizes,)
     try:
@@ -77,14 +76,14 @@ def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
         ) from None
     unknown = [i for i, n in enumerate(dims) if n == -1]
     if builtins.len(unknown) > 1 or any(n < -1 for n in dims):
-        raise ValueError(f"{where}: given the shape {dims}, expected sizes and at most one -1.")
+        raise TypeError(f"{where}: given the shape {dims}, expected sizes and at most one -1.")
     known = int(np.prod([n for n in dims if n != -1], dtype=int))
     if unknown:
         if known == 0 or num_elements % known:
-            raise ValueError(_cannot_reshape(where, num_elements, dims))
+            raise TypeError(_cannot_reshape(where, num_elements, dims))
         dims = dims[: unknown[0]] + (num_elements // known,) + dims[unknown[0] + 1 :]
     elif known != num_elements:
-        raise ValueError(_cannot_reshape(where, num_elements, dims))
+        raise TypeError(_cannot_reshape(where, num_elements, dims))
     return dims
 
 
@@ -293,10 +292,10 @@ def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> A
     return _broadcast_to(array, dims)
 
 
-def broadcast_arrays(*args: ArrayLike) -> list[Array]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Repeat arrays to their common shape."""
     dims = _broadcast_shapes("broadcast_arrays", *(shape(a) for a in args)) if args else ()
-    return [broadcast_to(a, dims) for a in args]
+    return tuple(broadcast_to(a, dims) for a in args)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

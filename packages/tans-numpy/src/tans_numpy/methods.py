@@ -1,7 +1,8 @@
 """Methods and properties of arrays and tracers, in terms of the NumPy-level functions."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from importlib import import_module
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def _cast(x: Array, *, dtype: Any) -> Array:
     return lax.convert_element_type(x, dtype)
 
 
-def astype(self: Array, dtype: Any, *, copy: bool = False, device: Any = None) -> Array:
+def astype(self: Array, dtype: Any, copy: bool = False, device: Any = None) -> Array:
     """Return the array converted to a dtype; complex values lose their imaginary part.
 
     Args:
@@ -94,7 +95,42 @@ def _round(self: Array, decimals: int = 0, out: None = None) -> Array:
 
 
 def _python_round(self: Array, ndigits: int | None = None) -> Array:
-    return _round(self, ndigits or 0)
+    """Round; without a number of digits to integers of an integer dtype, as `round` does."""
+    out = _round(self, ndigits or 0)
+    return out if ndigits is not None else _cast(out, dtype=dtypes.default_int())
+
+
+def _compress(self: Array, condition: Any, axis: int | None = None, **options: Any) -> Array:
+    """Return the slices along an axis where a condition holds; see `compress`."""
+    return _module("editing").compress(condition, self, axis, **options)
+
+
+def _no_flat(self: Array) -> NoReturn:
+    """Raise: there is no iterator that can be written to."""
+    del self
+    raise NotImplementedError(
+        "x.flat: arrays have no flat iterator, expected x.ravel(). Use x.ravel(), or x.at[...] for "
+        "updates."
+    )
+
+
+def _namespace(self: Array, *, api_version: str | None = None) -> Any:
+    """Return the module of functions for this array, as the array API standard asks.
+
+    Args:
+      self: any shape.
+      api_version: version of the standard that is wanted.
+
+    Raises:
+      ValueError: an unknown version.
+    """
+    del self
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(
+            f"__array_namespace__: given api_version={api_version!r}, expected a version up to "
+            "'2024.12', or None."
+        )
+    return import_module("tans_numpy")
 
 
 def _delegate(module: str, name: str) -> Callable[..., Any]:
@@ -109,8 +145,6 @@ def _delegate(module: str, name: str) -> Callable[..., Any]:
 
 
 def _module(name: str) -> Any:
-    from importlib import import_module
-
     return import_module(f"tans_numpy.{name}")
 
 
@@ -153,7 +187,8 @@ _METHODS: Final[dict[str, Any]] = {
     "searchsorted": _delegate("searching", "searchsorted"),
     "repeat": _delegate("rearrangement", "repeat"),
     "choose": _delegate("editing", "choose"),
-    "compress": _delegate("editing", "compress"),
+    "compress": _compress,
+    "__array_namespace__": _namespace,
     "diagonal": _delegate("diagonals", "diagonal"),
     "trace": _delegate("diagonals", "trace"),
     "view": _delegate("views", "view"),
@@ -165,7 +200,7 @@ _PROPERTIES: Final = {
     "imag": _imag,
     "nbytes": lambda self: self.size * self.dtype.itemsize,
     "itemsize": lambda self: self.dtype.itemsize,
-    "flat": lambda self: iter(_flatten(self)),
+    "flat": _no_flat,
 }
 
 

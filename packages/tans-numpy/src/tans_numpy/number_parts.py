@@ -14,6 +14,7 @@ from tans_numpy.operands import (
     promote_dtypes,
     promote_dtypes_inexact,
     promote_inexact,
+    scalar_like,
 )
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.arithmetic import abs as abs_
@@ -76,7 +77,7 @@ def _angle(z: Any, *, deg: bool) -> Array:
         out = lax.atan2(lax.imag(z), lax.real(z))
     else:
         out = lax.atan2(lax.full_like(z, 0), z)
-    return lax.mul(out, typeof(out).dtype.type(180 / np.pi)) if deg else out
+    return lax.mul(out, scalar_like(out, 180 / np.pi)) if deg else out
 
 
 @composite

@@ -144,7 +144,11 @@ def weak_scalar(x: complex, dtype: Any) -> Value:
 def scalar_like(x: Value, value: complex) -> Value:
     """Return a number with the dtype of `x`, weak where `x` is: it changes no result type."""
     aval = typeof(x)
-    return weak_scalar(value, aval.dtype) if aval.weak_type else typed_scalar(value, aval.dtype)
+    if aval.weak_type:
+        out = weak_scalar(value, aval.dtype)
+        if typeof(out).dtype == aval.dtype:  # differs for values made under another x64 setting
+            return out
+    return typed_scalar(value, aval.dtype)
 
 
 def typed_scalar(x: complex, dtype: Any) -> Value:
@@ -230,7 +234,10 @@ def canonicalize_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     Raises:
       ValueError: the axis is out of range.
     """
-    index = axis.__index__()
+    try:
+        index = axis.__index__()
+    except AttributeError:
+        raise TypeError(f"{name}: given axis={axis!r}, expected an integer.") from None
     if not -ndim <= index < ndim:
         raise ValueError(
             f"{name}: given axis {axis} for an array with {ndim} dimensions; expected "

@@ -71,6 +71,11 @@ def arange(
     if stop is None:
         start, stop = type(start)(0), start
     step = 1 if step is None else step
+    if any(isinstance(x, complex | np.complexfloating) for x in (start, stop, step)):
+        raise ValueError(
+            "arange: given complex numbers, expected real ones: they have no order. Combine two "
+            "ranges."
+        )
     if step == 0:
         raise ValueError("arange: given step=0, expected a number that differs from 0.")
     length = max(0, math.ceil((stop - start) / step))
@@ -236,7 +241,7 @@ def identity(n: int, dtype: Any = None) -> Array:
 
 def meshgrid(
     *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Array]:
+) -> tuple[Array, ...]:
     """Return coordinate arrays of a grid.
 
     Args:
@@ -255,7 +260,7 @@ def meshgrid(
     n = len(xi)
     out = [reshape(x, (1,) * i + (typeof(x).size,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)]
     out = out if sparse else broadcast_arrays(*out)
-    return [swapaxes(x, 0, 1) for x in out] if indexing == "xy" and n > 1 else out
+    return tuple(swapaxes(x, 0, 1) for x in out) if indexing == "xy" and n > 1 else tuple(out)
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:

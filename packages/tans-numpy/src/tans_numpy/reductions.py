@@ -38,7 +38,7 @@ def refuse_out(out: Any, name: str) -> None:
 def _masked(a: Array, where: Any, fill: Any) -> Array:
     if where is None:
         return a
-        return choose(where, a, fill)
+    return choose(where, a, fill)
 
 
 def _accumulation_dtype(dtype: Any) -> Any:
@@ -61,7 +61,9 @@ def _is_wide(dtype: Any) -> bool:
 
 
 def _as_typed(a: Array, dtype: Any) -> Array:
-    return a if typeof(a).dtype == dtype else lax.convert_element_type(a, dtype)
+    """Convert to a dtype; the result of a reduction is never weak."""
+    aval = typeof(a)
+    return a if aval.dtype == dtype and not aval.weak_type else lax.convert_element_type(a, dtype)
 
 
 @composite(static_argnames=("axes", "dtype", "keepdims", "kind"))
@@ -69,11 +71,8 @@ def _reduce(
     a: Array, initial: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool, kind: str
 ) -> Array:
     dims = typeof(a).shape
-    weak = typeof(a).weak_type
     if dtype is None:
         dtype = _accumulation_dtype(typeof(a).dtype)
-    else:
-        weak = False
     operation, unit, combine = (
         (lax.reduce_sum, 0, lax.add) if kind == "sum" else (lax.reduce_prod, 1, lax.mul)
     )
@@ -83,7 +82,6 @@ def _reduce(
     out = _as_typed(operation(_as_typed(a, wide), axes), dtype)
     if initial is not None:
         out = combine(out, _as_typed(initial, dtype) if hasattr(initial, "shape") else initial)
-    del weak
     return keep_dims(out, dims, axes) if keepdims else out
 
 
@@ -103,7 +101,7 @@ def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
         axes = _axes(a, axis, kind)
         if dtype is not None:
             dtype = requested_dtype(dtype, kind)
-        elif not promote_integers:
+        elif not promote_integers and typeof(a).dtype != np.bool_:
             dtype = typeof(a).dtype
         return _reduce(
             a, initial, where, axes=axes, dtype=dtype, keepdims=bool(keepdims), kind=kind
@@ -136,6 +134,7 @@ def _extremum(
     a: Array, initial: Any, where: Any, *, axes: tuple, keepdims: bool, kind: str
 ) -> Array:
     aval = typeof(a)
+    a = _as_typed(a, aval.dtype)
     operation, combine = (lax.reduce_max, lax.max) if kind == "max" else (lax.reduce_min, lax.min)
     if where is not None:
         if initial is None:
@@ -198,7 +197,7 @@ min = amin = _extremum_like("min", "Return the smallest element; nan if there is
 @composite(static_argnames=("axes", "keepdims", "kind"))
 def _logical(a: Array, where: Any, *, axes: tuple, keepdims: bool, kind: str) -> Array:
     dims = typeof(a).shape
-    a = _masked(as_bool(a), where, np.bool_(kind == "all"))
+    a = _masked(_as_typed(as_bool(a), np.dtype(bool)), where, np.bool_(kind == "all"))
     out = (lax.reduce_and if kind == "all" else lax.reduce_or)(a, axes)
     return keep_dims(out, dims, axes) if keepdims else out
 
@@ -331,7 +330,13 @@ def var(
     """
     refuse_out(out, "var")
     dtype = None if dtype is None else requested_dtype(dtype, "var")
-    ddof = ddof if correction is None else correction
+    if correction is not None:
+        if ddof:
+            raise ValueError(
+                f"var: given ddof={ddof} and correction={correction}, expected one of them: they "
+                "mean the same."
+            )
+        ddof = correction
     axes = _axes(a, axis, "var")
     return _var_entry(a, mean, where, ddof, axes, dtype, bool(keepdims))
 

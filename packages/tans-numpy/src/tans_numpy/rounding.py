@@ -8,17 +8,20 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray
-from tans_numpy.operands import ArrayLike, check_arraylike
+from tans_numpy.operands import ArrayLike, check_arraylike, scalar_like, to_inexact
 from tans_xla import composite
 
 type Array = Any
 
 
-def _to_integer(operation: Any, name: str, summary: str) -> Any:
+def _to_integer(
+    operation: Any, name: str, summary: str, keeps_integers: bool = True
+) -> Any:
     def ufunc(x: ArrayLike, /) -> Array:
         check_arraylike(name, x)
-        if not dtypes.is_inexact(typeof(x).dtype):
-            return asarray(x)
+        dtype = typeof(x).dtype
+        if not dtypes.is_inexact(dtype):
+            return asarray(x) if keeps_integers else lax.convert_element_type(x, to_inexact(dtype))
         return operation(x)
 
     ufunc.__name__ = ufunc.__qualname__ = name
@@ -35,7 +38,6 @@ def _toward_zero(x: Any) -> Any:
 
 
 trunc = _to_integer(_toward_zero, "trunc", "Round toward zero to an integer.")
-fix = trunc
 
 
 def _half_to_even(x: Any) -> Any:
@@ -48,7 +50,12 @@ def _complex_half_to_even(x: Any) -> Any:
     return _half_to_even(x)
 
 
-rint = _to_integer(_complex_half_to_even, "rint", "Round to the nearest integer, halves to even.")
+rint = _to_integer(
+    _complex_half_to_even,
+    "rint",
+    "Round to the nearest integer, halves to even; integers become the default float.",
+    keeps_integers=False,
+)
 
 
 @composite(static_argnames=("decimals",))
@@ -64,7 +71,7 @@ def _round(a: Any, *, decimals: int) -> Array:
         return lax.mul(lax.convert_element_type(scaled, dtype), factor)
     if decimals == 0:
         return _complex_half_to_even(a)
-    factor = dtype.type(10.0 ** abs(decimals))
+    factor = scalar_like(a, 10.0 ** abs(decimals))
     if decimals > 0:
         return lax.div(_complex_half_to_even(lax.mul(a, factor)), factor)
     return lax.mul(_complex_half_to_even(lax.div(a, factor)), factor)

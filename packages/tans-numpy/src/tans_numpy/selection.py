@@ -112,7 +112,9 @@ def clip(
             "clip: given complex operands, expected real ones: complex numbers have no order. "
             "Clip the real and imaginary parts."
         )
-    return _clip(arr, _bound(min, dtype, True), _bound(max, dtype, False))
+    if not typeof(arr).weak_type:
+        min, max = _bound(min, dtype, True), _bound(max, dtype, False)  # noqa: A001
+    return _clip(arr, min, max)
 
 
 def select(

@@ -19,6 +19,7 @@ from tans_numpy.operands import (
     promote,
     promote_dtypes_inexact,
     promote_inexact,
+    scalar_like,
 )
 from tans_xla import composite
 
@@ -112,9 +113,9 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
     if issubdtype(dtype, np.integer):
         quotient = lax.div(x, y)
         signs_differ = lax.ne(lax.sign(x), lax.sign(y))
-        inexact = lax.ne(lax.rem(x, y), dtype.type(0))
+        inexact = lax.ne(lax.rem(x, y), scalar_like(x, 0))
         select = lax.bitwise_and(signs_differ, inexact)
-        return lax.select_n(*_same_shape(select, quotient, lax.sub(quotient, dtype.type(1))))
+        return lax.select_n(*_same_shape(select, quotient, lax.sub(quotient, scalar_like(quotient, 1))))
     if issubdtype(dtype, np.complexfloating):
         raise TypeError(
             "floor_divide: given complex operands, expected real ones. Divide with x / y, or take "
@@ -130,8 +131,8 @@ def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # Python's rule: the remainder has the divisor's sign, and quotient * y + remainder == x.
-    one = typeof(y).dtype.type(1)
-    zero = typeof(y).dtype.type(0)
+    one = scalar_like(y, 1)
+    zero = scalar_like(y, 0)
     remainder = lax.rem(x, y)
     # Division by zero gives inf or nan, not the nan that x - nan would make of it.
     dividend = lax.select_n(*_same_shape(lax.eq(y, zero), lax.sub(x, remainder), x))
@@ -156,7 +157,7 @@ def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
         dtype = np.dtype(np.int8)
     if issubdtype(dtype, np.unsignedinteger):
         return lax.rem(x, y)
-    zero = dtype.type(0)
+    zero = scalar_like(x, 0)
     found = lax.rem(x, y)
     wrong_sign = lax.bitwise_and(lax.ne(lax.lt(found, zero), lax.lt(y, zero)), lax.ne(found, zero))
     return lax.select_n(*_same_shape(wrong_sign, found, lax.add(found, y)))
@@ -256,7 +257,7 @@ def reciprocal(x: ArrayLike, /) -> Array:
       x: any shape.
     """
     (x,) = promote_dtypes_inexact("reciprocal", x)
-    return lax.div(typeof(x).dtype.type(1), x)
+    return lax.div(scalar_like(x, 1), x)
 
 
 @composite

@@ -28,4 +28,10 @@ right_shift = binary(
     _shift_right, "right_shift", "Shift the bits of `x` right by `y`, keeping the sign.", _INTS
 )
 bitwise_right_shift = right_shift
-bitwise_count = unary(lax.population_count, "bitwise_count", "Count the bits that are 1.", _INTS)
+
+
+def _count(x: object) -> object:
+    return lax.convert_element_type(lax.population_count(x), np.dtype(np.uint8))
+
+
+bitwise_count = unary(_count, "bitwise_count", "Count the bits that are 1.", _INTS)

@@ -7,7 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_core.dtype_queries import issubdtype
-from tans_numpy.operands import ArrayLike, check_arraylike, promote_shapes
+from tans_numpy.operands import ArrayLike, check_arraylike, promote_shapes, scalar_like
 from tans_numpy.ufuncs.makers import binary
 from tans_xla import composite
 
@@ -39,7 +39,7 @@ greater_equal = binary(_ordered(lax.ge), "greater_equal", "Compute ``x >= y``.")
 def as_bool(x: Any) -> Any:
     """Return whether each element differs from zero."""
     dtype = typeof(x).dtype
-    return x if dtype == np.bool_ else lax.ne(x, dtype.type(0))
+    return x if dtype == np.bool_ else lax.ne(x, scalar_like(x, 0))
 
 
 def _logical(operation: Any, name: str, summary: str) -> Any:
@@ -70,4 +70,4 @@ def logical_not(x: ArrayLike, /) -> Array:
     """
     check_arraylike("logical_not", x)
     dtype = typeof(x).dtype
-    return lax.bitwise_not(x) if dtype == np.bool_ else lax.eq(x, dtype.type(0))
+    return lax.bitwise_not(x) if dtype == np.bool_ else lax.eq(x, scalar_like(x, 0))

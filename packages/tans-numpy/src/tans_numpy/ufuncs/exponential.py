@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import typeof
-from tans_numpy.operands import ArrayLike, promote_inexact
+from tans_numpy.operands import ArrayLike, promote_inexact, scalar_like
 from tans_numpy.ufuncs.makers import binary_inexact, unary_inexact
 from tans_xla import composite
 
@@ -38,8 +37,7 @@ arctan2 = atan2 = binary_inexact(
 
 def _log_in_base(base: float) -> Any:
     def operation(x: Any) -> Any:
-        dtype = typeof(x).dtype
-        return lax.div(lax.log(x), dtype.type(np.log(base)))
+        return lax.div(lax.log(x), scalar_like(x, np.log(base)))
 
     return operation
 
@@ -49,7 +47,7 @@ log10 = unary_inexact(_log_in_base(10), "log10", "Compute the logarithm to base 
 
 
 def _scaled(factor: float) -> Any:
-    return lambda x: lax.mul(x, typeof(x).dtype.type(factor))
+    return lambda x: lax.mul(x, scalar_like(x, factor))
 
 
 deg2rad = radians = unary_inexact(_scaled(np.pi / 180), "deg2rad", "Convert degrees to radians.")
@@ -64,26 +62,31 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
     x, y = promote_inexact("hypot", x1, x2)
-    zero, one = typeof(x).dtype.type(0), typeof(x).dtype.type(1)
+    one, infinity = scalar_like(x, 1), scalar_like(x, np.inf)
     x, y = lax.abs(x), lax.abs(y)
     larger, smaller = lax.max(x, y), lax.min(x, y)
-    is_zero = lax.eq(larger, zero)
-    ratio = lax.div(smaller, lax.select(is_zero, lax.full_like(larger, 1), larger))
+    is_zero = lax.eq(larger, scalar_like(x, 0))
+    # 0 / 0 is left as it is: the function has no slope at the origin, and nan says so.
+    ratio = lax.div(smaller, larger)
     length = lax.mul(larger, lax.sqrt(lax.add(one, lax.square(ratio))))
-    infinite = lax.bitwise_or(lax.eq(x, zero + np.inf), lax.eq(y, zero + np.inf))
+    length = lax.select(is_zero, larger, length)
+    infinite = lax.bitwise_or(lax.eq(x, infinity), lax.eq(y, infinity))
     return lax.select(infinite, lax.full_like(length, np.inf), length)
 
 
 def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
     def operation(x: Any, y: Any) -> Any:
-        dtype = typeof(x).dtype
-        larger = lax.max(x, y)
+        larger, smaller = lax.max(x, y), lax.min(x, y)
         delta = lax.sub(x, y)
-        # inf - inf is nan, but the sum is then x + y.
-        total = lax.add(
-            larger,
-            lax.mul(lax.log1p(base_exp(lax.neg(lax.abs(delta)))), dtype.type(scale)),
+        # The difference of max and min has slope 0 on a tie, where that of abs would be 1. It is
+        # 0 where both are inf, so that the unused total has a finite slope there.
+        gap = lax.select(
+            lax.eq(smaller, scalar_like(x, np.inf)),
+            lax.full_like(larger, 0),
+            lax.sub(smaller, larger),
         )
+        total = lax.add(larger, lax.mul(lax.log1p(base_exp(gap)), scalar_like(x, scale)))
+        # inf - inf is nan, but the sum is then x + y.
         return lax.select(lax.ne(delta, delta), lax.add(x, y), total)
 
     return binary_inexact(operation, name, summary)

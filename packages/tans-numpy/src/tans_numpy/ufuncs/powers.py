@@ -13,6 +13,7 @@ from tans_numpy.operands import (
     check_arraylike,
     promote,
     promote_inexact,
+    scalar_like,
 )
 from tans_xla import composite
 
@@ -77,10 +78,10 @@ def _power_by_squaring(x: Any, y: Any) -> Array:
     A negative exponent gives what integer division rounds to: 0, except for bases 1 and -1.
     """
     dtype = typeof(x).dtype
-    zero, one = dtype.type(0), dtype.type(1)
+    zero, one = scalar_like(x, 0), scalar_like(x, 1)
     shape = np.broadcast_shapes(typeof(x).shape, typeof(y).shape)
     base, exponent = _repeat(x, shape), _repeat(y, shape)
-    result = lax.full(shape, 1, dtype)
+    result = lax.full_like(base, 1)
     for _ in range(dtype.itemsize * 8 - (dtype.kind == "i")):
         odd = lax.ne(lax.bitwise_and(exponent, one), zero)
         result = lax.select(odd, lax.mul(result, base), result)
@@ -91,12 +92,12 @@ def _power_by_squaring(x: Any, y: Any) -> Array:
     is_negative = lax.lt(_repeat(y, shape), zero)
     unit = lax.select(
         lax.eq(lax.bitwise_and(_repeat(y, shape), one), zero),
-        lax.full(shape, 1, dtype),
+        lax.full_like(base, 1),
         _repeat(lax.sign(x), shape),
     )
     magnitude_one = lax.eq(lax.abs(_repeat(x, shape)), one)
     return lax.select(
-        is_negative, lax.select(magnitude_one, unit, lax.full(shape, 0, dtype)), result
+        is_negative, lax.select(magnitude_one, unit, lax.full_like(unit, 0)), result
     )
 
 
