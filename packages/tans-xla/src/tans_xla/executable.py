@@ -12,6 +12,7 @@ from tans_core.staging import leak_message
 from tans_xla import hlo_shardings, runtime_tokens
 from tans_xla._jaxlib import array_result_handler, batched_block_until_ready
 from tans_xla.compile import OptionItems, compile_module
+from tans_xla.explicit_shardings import result_types
 from tans_xla.physical import physical_aval
 from tans_xla.placement import Placement
 from tans_xla.transfer.place import put_leaf
@@ -232,4 +233,5 @@ def load(
     chosen = hlo_shardings.result_shardings(
         loaded, placement, out_shardings, closed.out_avals, len(lowered.effects)
     )
-    return Executable(loaded, lowered, closed.in_avals, closed.out_avals, placement, chosen)
+    out_avals = result_types(closed.out_avals, chosen)
+    return Executable(loaded, lowered, closed.in_avals, out_avals, placement, chosen)

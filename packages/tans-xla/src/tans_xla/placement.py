@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tans_core import ArrayImpl
+from tans_core.config import concrete_mesh
+from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding, named_sharding, single_device_sharding
 from tans_xla import backend
 
@@ -65,13 +67,14 @@ def resolve(
         elif committed is not None:
             found.append((arg_name(i), committed))
     found += others
+    mesh = concrete_mesh.value
     if not found:
-        devices: tuple[Any, ...] = (backend.default_device(),)
+        devices: tuple[Any, ...] = _default_devices(mesh)
     else:
         devices = devices_of(found[0][1])
         if any(devices_of(s) != devices for _, s in found[1:]):
             raise ValueError(_conflict(function, found))
-    default = _default_sharding(devices, [s for _, s in found])
+    default = _default_sharding(devices, [s for _, s in found], mesh)
     chosen = tuple(
         s if s is not None else _own(x, devices) or default
         for x, s in zip(args, requested, strict=True)
@@ -110,12 +113,20 @@ def _own(x: Any, devices: tuple[Any, ...]) -> Any:
     return None
 
 
-def _default_sharding(devices: tuple[Any, ...], found: list[Any]) -> Any:
+def _default_devices(mesh: Any) -> tuple[Any, ...]:
+    if mesh is None:
+        return (backend.default_device(),)
+    return tuple(mesh._internal_device_list)
+
+
+def _default_sharding(devices: tuple[Any, ...], found: list[Any], mesh: Any) -> Any:
     if len(devices) == 1:
         return single_device_sharding(devices[0])
+    if mesh is not None and tuple(mesh._internal_device_list) == devices:
+        return named_sharding(mesh, PartitionSpec())
     for sharding in found:
         if isinstance(sharding, NamedSharding):
-            return named_sharding(sharding.mesh, type(sharding.spec)())
+            return named_sharding(sharding.mesh, PartitionSpec())
     return found[0]
 
 

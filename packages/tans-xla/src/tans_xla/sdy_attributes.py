@@ -1,9 +1,15 @@
 """Shardy attributes of shardings."""
 
-from typing import Any
+from typing import Any, Final
 
-from tans_core.partition_spec import UNCONSTRAINED, partition_axes
+from tans_core.partition_spec import UNCONSTRAINED, UnreducedKind, partition_axes
 from tans_xla._jaxlib import ir, sdy
+
+_REDUCTIONS: Final = {
+    UnreducedKind.sum: sdy.ReductionOp.SUM,
+    UnreducedKind.max: sdy.ReductionOp.MAX,
+    UnreducedKind.min: sdy.ReductionOp.MIN,
+}
 
 
 def mesh_attribute(mesh: Any) -> Any:
@@ -18,12 +24,18 @@ def mesh_attribute(mesh: Any) -> Any:
 def tensor_sharding(sharding: Any, ndim: int) -> Any:
     """Return the attribute for a `NamedSharding` of a value with `ndim` dimensions."""
     spec = sharding.spec
-    partitions = tuple(spec) + (None,) * (ndim - len(spec))
-    dims = [_dimension(partition) for partition in partitions]
-    unreduced = [sdy.AxisRefAttr.get(str(a)) for a in sorted(spec.unreduced)]
+    dims = [_dimension(partition) for partition in spec.padded(ndim).partitions]
     return sdy.TensorShardingAttr.get(
-        mesh_attribute(sharding.mesh), dims, replicated_axes=[], unreduced_axes=unreduced
+        mesh_attribute(sharding.mesh),
+        dims,
+        replicated_axes=[],
+        unreduced_axes=_axes(sharding.mesh, spec.unreduced),
+        reduction_op=_REDUCTIONS.get(spec.unreduced_kind),
     )
+
+
+def _axes(mesh: Any, names: Any) -> list[Any]:
+    return [sdy.AxisRefAttr.get(str(a)) for a in mesh.axis_names if a in names]
 
 
 def _dimension(partition: Any) -> Any:

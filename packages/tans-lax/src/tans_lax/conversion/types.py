@@ -19,8 +19,8 @@ def _convert_type(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: 
             f"lax.convert_element_type: given {describe(x)} and new dtype {new_dtype}; expected "
             "two numeric dtypes. Use random.key_data or random.wrap_key_data for keys."
         )
-    out = x.update(dtype=new_dtype, weak_type=weak_type)
-    return out if sharding is None else out.update(sharding=sharding)
+    del sharding
+    return x.update(dtype=new_dtype, weak_type=weak_type)
 
 
 def _bitcast_type(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:

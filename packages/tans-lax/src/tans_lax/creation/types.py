@@ -12,8 +12,9 @@ type Dims = tuple[int, ...]
 
 
 def _iota_type(*, dtype: Any, shape: Dims, dimension: int, sharding: Any) -> ShapedArray:
+    del sharding
     check_sizes("iota", "shape", shape)
-    aval = ShapedArray(shape, dtype, sharding=sharding)
+    aval = ShapedArray(shape, dtype)
     check_dtype("iota", aval, NUMBER)
     if not 0 <= dimension < len(shape):
         raise ValueError(
@@ -24,8 +25,9 @@ def _iota_type(*, dtype: Any, shape: Dims, dimension: int, sharding: Any) -> Sha
 
 
 def _empty_type(*, shape: Dims, dtype: Any, out_sharding: Any) -> ShapedArray:
+    del out_sharding
     check_sizes("empty", "shape", shape)
-    return ShapedArray(shape, dtype, sharding=out_sharding)
+    return ShapedArray(shape, dtype)
 
 
 TYPES: Final[dict[Primitive, Callable[..., ShapedArray]]] = {

@@ -12,6 +12,7 @@ from tans_core.tree import registry
 from tans_xla import debug_checks
 from tans_xla import placement as placements
 from tans_xla.dispatch_object import make_dispatch
+from tans_xla.explicit_shardings import result_shardings
 from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
@@ -139,7 +140,9 @@ class Jitted:
         device = self.device()
         if device is not None:
             others.append(("option device or backend", single_device_sharding(device)))
-        return placements.resolve(flat, requested, others, program.input_name, self.name), outs
+        found = placements.resolve(flat, requested, others, program.input_name, self.name)
+        avals, count = program.closed.out_avals, len(found.devices)
+        return found, result_shardings(found.in_shardings, avals, outs, count)
 
     def device(self) -> Any:
         """Return the device asked for by `device` or `backend`, or None."""

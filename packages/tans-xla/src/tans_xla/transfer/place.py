@@ -11,9 +11,9 @@ import numpy as np
 from tans_core import dtypes
 from tans_core.cache import register_cache
 from tans_core.config import enable_x64
+from tans_core.explicit_mode import type_sharding
 from tans_core.mesh import AxisType
-from tans_core.partition_spec import PartitionSpec, partition_axes
-from tans_core.sharding import NamedSharding, named_sharding
+from tans_core.sharding import NamedSharding
 from tans_core.types import ShapedArray
 from tans_xla._jaxlib import (
     ArrayCopySemantics,
@@ -138,24 +138,9 @@ def sharded_type(aval: ShapedArray, sharding: Any) -> ShapedArray:
     """Return the type of an array with this sharding: Explicit axes are part of it."""
     if type(sharding) is not NamedSharding:
         return aval
-    mesh = sharding.mesh
-    if AxisType.Explicit not in mesh.axis_types:
+    if AxisType.Explicit not in sharding.mesh.axis_types:
         return aval
-    spec = sharding.spec
-    if not mesh.are_all_axes_explicit:
-        explicit = frozenset(mesh.explicit_axes)
-        spec = PartitionSpec(
-            *(_only(partition, explicit) for partition in spec.partitions),
-            unreduced=spec.unreduced,
-            reduced=spec.reduced,
-            unreduced_kind=spec.unreduced_kind,
-        )
-    typed = named_sharding(mesh.abstract_mesh, spec.padded(aval.ndim))
-    return aval.update(sharding=typed)
-
-
-def _only(partition: Any, axes: frozenset[Any]) -> tuple[Any, ...]:
-    return tuple(axis for axis in partition_axes(partition) if axis in axes)
+    return aval.update(sharding=type_sharding(sharding.mesh, sharding.spec, aval.ndim))
 
 
 def _move(array: ArrayImpl, target: Target | None, copy: bool) -> ArrayImpl:

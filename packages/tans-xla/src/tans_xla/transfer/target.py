@@ -8,7 +8,6 @@ from tans_core.cache import register_cache
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import Sharding, named_sharding, single_device_sharding
-from tans_core.state import state
 from tans_xla import backend
 from tans_xla._jaxlib import Device
 
@@ -81,10 +80,7 @@ register_cache(sharding_target.cache_clear, holds_backend=True)
 
 
 def _context_mesh(spec: PartitionSpec, name: str) -> Mesh:
-    mesh = getattr(state, "mesh", None)
-    if isinstance(mesh, Mesh) and not mesh.empty:
-        return mesh
-    mesh = config.abstract_mesh.value
+    mesh = config.concrete_mesh.value
     if isinstance(mesh, Mesh) and not mesh.empty:
         return mesh
     raise ValueError(
