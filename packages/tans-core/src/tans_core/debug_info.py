@@ -73,13 +73,19 @@ class DebugInfo:
 class _Location:
     """Prints as the file and line of a function, or as an empty string."""
 
-    __slots__ = ("_code",)
+    __slots__ = ("_code", "_is_method")
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         inner = inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun
         while hasattr(inner, "func") and not hasattr(inner, "__code__"):
             inner = inner.func  # functools.partial
         self._code = getattr(inner, "__code__", None)
+        self._is_method = isinstance(fun, MethodType)
+
+    def parameters(self) -> list[str]:
+        """Return the names of positional parameters; the function may be gone."""
+        code = self._code
+        return list(code.co_varnames[self._is_method : code.co_argcount]) if code else []
 
     def __str__(self) -> str:
         code = self._code
@@ -121,7 +127,7 @@ class CallInfo(DebugInfo):
         """One name per flat argument: the parameter's name and the path inside it."""
         marked = self.in_tree.unflatten(range(self.in_tree.num_leaves))
         paths = [path for path, _ in registry.flatten_with_path(marked)[0]]
-        names = _parameter_names(self.fun)
+        names = _parameter_names(self.fun, self.location)
         texts = []
         for path in paths:
             which, where, *inside = path
@@ -134,9 +140,9 @@ class CallInfo(DebugInfo):
         return tuple(texts)
 
 
-def _parameter_names(fun: Callable[..., Any] | None) -> list[str]:
+def _parameter_names(fun: Callable[..., Any] | None, location: "_Location") -> list[str]:
     if fun is None:
-        return []
+        return location.parameters()
     try:
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):

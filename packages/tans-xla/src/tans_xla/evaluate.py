@@ -23,7 +23,9 @@ def compile_primitive(primitive: Primitive, params: dict[str, Any]) -> Callable[
         return primitive.bind(*args, **params)
 
     run.__name__ = run.__qualname__ = primitive.name
-    jitted = Jitted(run, _OPTIONS)
+    # The programs hold `run` through the bodies in `params`, so they may not be in a table that
+    # keeps them for as long as `run` lives.
+    jitted = Jitted(run, _OPTIONS, table={})
     function = make_cpp_function(jitted)
     # The C++ object holds the function weakly; its Jitted holds it.
     function._jitted = jitted

@@ -1,7 +1,7 @@
 """The stages between a function and its executable: `Traced`, `Lowered`, `Compiled`."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tans_core import ArrayImpl, ClosedJaxpr, Jaxpr, Tracer, same_but_weak, typeof
 from tans_core.tree import registry
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tans_xla.jit.dispatch import Jitted
     from tans_xla.jit.tracing import Call, Program
     from tans_xla.module import LoweredModule
+
+
+_PLATFORMS: Final = ("cpu", "cuda", "rocm", "tpu")
 
 
 class Traced:
@@ -73,7 +76,7 @@ class Traced:
         placement, outs = jitted.placement(self._call, program, flat, ins)
         n_consts = len(program.consts)
         donated = (False,) * n_consts + jitted.donated(self._call)
-        platforms = tuple(lowering_platforms or (placement.devices[0].platform,))
+        platforms = _platforms(lowering_platforms) or (placement.devices[0].platform,)
         lowered = lower(
             program.closed,
             self.fun_name,
@@ -85,6 +88,17 @@ class Traced:
             keep_unused=jitted.options.keep_unused,
         )
         return Lowered(self, lowered, platforms, placement, outs)
+
+
+def _platforms(given: Sequence[str] | None) -> tuple[str, ...]:
+    platforms = () if given is None else tuple(given)
+    unknown = [p for p in platforms if p not in _PLATFORMS]
+    if isinstance(given, str) or unknown:
+        raise ValueError(
+            f"lower: given lowering_platforms={given!r}, expected a sequence of names among "
+            f"{', '.join(_PLATFORMS)}. Write for example lowering_platforms=('tpu',)."
+        )
+    return platforms
 
 
 def close(program: "Program") -> ClosedJaxpr:

@@ -17,19 +17,30 @@ from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import JitOptions, normalize
-from tans_xla.jit.tracing import Call, Program, key_of, programs_of, record
+from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
 
 
 class Jitted:
-    """A function with its jit options; what the C++ object asks when it misses."""
+    """A function with its jit options; what the C++ object asks when it misses.
+
+    Args:
+      fun: the function.
+      options: its options.
+      table: recorded programs; by default those shared by all jits of `fun`.
+    """
 
     __slots__ = ("fun", "name", "options", "table")
 
-    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        options: JitOptions,
+        table: dict[Key, Program] | None = None,
+    ) -> None:
         self.fun = fun
         self.name = name_of(fun)
         self.options = options
-        self.table = programs_of(fun)
+        self.table = programs_of(fun) if table is None else table
 
     def trace(self, args: tuple, kwargs: dict, traced_for: str = "jit") -> tuple[Call, Program]:
         """Split the arguments and record the program (or find it)."""
