@@ -158,9 +158,7 @@ VECTORS = {
     "A4": (lambda: value_and_grad(lax.square)(3.0), (9.0, 6.0)),
     "A5": (lambda: grad(lambda x: 1.0)(2.0), 0.0),
     "A6": (
-        lambda: grad(
-            lambda x: mul(lax.convert_element_type(x, "float32"), 2.0), allow_int=True
-        )(1),
+        lambda: grad(lambda x: mul(lax.convert_element_type(x, "float32"), 2.0), allow_int=True)(1),
         FLOAT0,
     ),
     "A7": (
@@ -195,9 +193,11 @@ VECTORS = {
         {"a": {"a": 0.0, "b": 1.0}, "b": {"a": 1.0, "b": 0.0}},
     ),
     "A24": (
-        lambda: linearize(
-            lambda x, y: (x, y, {"a": mul(x, y)}), 2.0, 3.0, in_nzs=(True, False)
-        )[1].out_nzs,
+        lambda: (
+            linearize(lambda x, y: (x, y, {"a": mul(x, y)}), 2.0, 3.0, in_nzs=(True, False))[
+                1
+            ].out_nzs
+        ),
         (True, False, {"a": True}),
     ),
     "A25": (lambda: grad(reverse_product)(array(1, 2, 3)), array(6, 3, 2)),

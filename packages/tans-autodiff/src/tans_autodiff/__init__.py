@@ -14,11 +14,14 @@ from tans_autodiff.checkpoint_policies import (  # noqa: E402
 )
 from tans_autodiff.custom_gradient import closure_convert, custom_gradient  # noqa: E402
 from tans_autodiff.custom_jvp import custom_jvp  # noqa: E402
+from tans_autodiff.custom_root import custom_root  # noqa: E402
 from tans_autodiff.custom_vjp import custom_vjp  # noqa: E402
 from tans_autodiff.forward import jvp, linearize  # noqa: E402
 from tans_autodiff.fwd_and_bwd import fwd_and_bwd  # noqa: E402
 from tans_autodiff.gradient import grad, value_and_grad  # noqa: E402
 from tans_autodiff.jacobian import hessian, jacfwd, jacobian, jacrev  # noqa: E402
+from tans_autodiff.linear_call import linear_call  # noqa: E402
+from tans_autodiff.linear_solve import custom_linear_solve  # noqa: E402
 from tans_autodiff.linear_transpose import linear_transpose  # noqa: E402
 from tans_autodiff.residuals import NotNeeded, NotSaveable  # noqa: E402
 from tans_autodiff.symbolic_zero import (  # noqa: E402
@@ -27,7 +30,8 @@ from tans_autodiff.symbolic_zero import (  # noqa: E402
     custom_vjp_primal_tree_values,
     zero_from_primal,
 )
-from tans_autodiff.vjp import VJP, vjp  # noqa: E402
+from tans_autodiff.vjp import vjp  # noqa: E402
+from tans_autodiff.vjp_object import VJP  # noqa: E402
 
 __all__ = [
     "VJP",
@@ -44,6 +48,8 @@ __all__ = [
     "closure_convert",
     "custom_gradient",
     "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
     "custom_vjp",
     "custom_vjp_primal_tree_values",
     "fwd_and_bwd",
@@ -53,6 +59,7 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "linear_call",
     "linear_transpose",
     "linearize",
     "remat",

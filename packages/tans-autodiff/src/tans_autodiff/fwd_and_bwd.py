@@ -1,17 +1,24 @@
 """`fwd_and_bwd`: a forward and a backward function that are compiled apart."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from tans_autodiff.arguments import Argnums, canonical_argnums, check_callable, positions, put
-from tans_autodiff.vjp import VJP, pullback
+from tans_autodiff.vjp import pullback
+from tans_autodiff.vjp_object import VJP
 from tans_xla import jit
 
 type Function = Callable[..., Any]
 
 
 def fwd_and_bwd(
-    fun: Function, argnums: Argnums, has_aux: bool = False, jitted: bool = True
+    fun: Function,
+    argnums: Argnums,
+    has_aux: bool = False,
+    jitted: bool = True,
+    *,
+    saveable_args: Any = True,
 ) -> tuple[Function, Function]:
     """Return the forward and the backward pass of a function as two functions.
 
@@ -20,6 +27,8 @@ def fwd_and_bwd(
       argnums: position or positions of the arguments to differentiate.
       has_aux: whether `fun` returns ``(output, aux)``.
       jitted: whether to compile both.
+      saveable_args: tree of bools, a prefix of the tuple of selected arguments: which of them the
+        VJP object may keep; see `vjp`.
 
     Returns:
       ``(fwd, bwd)``. ``fwd(*args, **kwargs)`` returns ``(output, f_vjp)`` or ``(output, f_vjp,
@@ -42,10 +51,12 @@ def fwd_and_bwd(
     def fwd(*args: Any, **kwargs: Any) -> Any:
         where = positions("fwd_and_bwd", nums, len(args))
 
+        @functools.wraps(fun)
         def of_selected(*selected: Any, **keywords: Any) -> Any:
             return fun(*put(args, where, selected), **keywords)
 
-        return pullback(of_selected, tuple(args[i] for i in where), kwargs, has_aux, True, None)
+        selected = tuple(args[i] for i in where)
+        return pullback(of_selected, selected, kwargs, has_aux, saveable_args, None)
 
     def bwd(f_vjp: VJP, out_ct: Any) -> Any:
         cts = f_vjp(out_ct)

@@ -119,6 +119,12 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
     ]
 
 
+def argument_path(args_res: Sequence[Pytree], index: int) -> str:
+    """Return the path of a flat argument, such as ``[0]['w']``."""
+    pairs, _ = tree_flatten_with_path(tuple(args_res), is_leaf=is_mark)
+    return keystr(pairs[index][0])
+
+
 def missing_text(args_res: Sequence[Pytree], function: str) -> str:
     """Name every value that must be restored before a VJP object can be applied."""
     pairs, _ = tree_flatten_with_path(tuple(args_res), is_leaf=is_mark)

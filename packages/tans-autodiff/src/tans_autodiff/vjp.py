@@ -1,220 +1,25 @@
-"""`vjp`, and the VJP object: a backward pass as a pytree of the values it reads."""
+"""`vjp`: compute a function, and the object that pulls cotangents back."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import (
-    check_callable,
-    check_pair,
-    check_reduce_axes,
-    dtype_of,
-    type_of_leaf,
-)
+from tans_autodiff.arguments import check_callable, check_pair, check_reduce_axes, type_of_leaf
+from tans_autodiff.backward_program import BackwardProgram
 from tans_autodiff.jvp import Value, has_tangent
 from tans_autodiff.linearize import Linearization, open_linearization
-from tans_autodiff.residuals import (
-    NotNeeded,
-    NotSaveable,
-    is_mark,
-    mirror,
-    missing_text,
-    spread_flags,
-)
-from tans_autodiff.results import as_array, cotangent_result
+from tans_autodiff.residuals import NotNeeded, NotSaveable, mirror, spread_flags
+from tans_autodiff.results import as_array
 from tans_autodiff.split import close_program
-from tans_autodiff.transpose import backward_pass
+from tans_autodiff.vjp_object import VJP
 from tans_core import dtypes, tree
 from tans_core.context import Mask
 from tans_core.debug_info import debug_info_of
-from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.tracebacks import api_boundary
-from tans_core.tree_util import register_pytree_node
-from tans_core.types import AbstractValue, same_but_weak
-from tans_core.values import typeof
-from tans_core.zeros import LinearInput, Zero
+from tans_core.zeros import Zero
 
 type Function = Callable[..., Any]
 type Pytree = Any
-
-
-@dataclasses.dataclass(frozen=True, eq=False, slots=True)
-class BackwardProgram:
-    """The static part of a VJP object.
-
-    Attributes:
-      name: the differentiated function and its place.
-      linear: ``(*residuals, *nonzero_tangents) -> (*nonzero_out_tangents)``, without constants.
-      sources: per residual the flat argument that it is, or None for an opaque residual.
-      in_avals: types of the arguments.
-      nonzero_in: which arguments have a tangent.
-      out_avals: types of the outputs.
-      nonzero_out: which outputs have a tangent.
-    """
-
-    name: str
-    linear: ClosedJaxpr
-    sources: tuple[int | None, ...]
-    in_avals: tuple[AbstractValue, ...]
-    nonzero_in: Mask
-    out_avals: tuple[AbstractValue, ...]
-    nonzero_out: Mask
-
-
-@dataclasses.dataclass(eq=False)
-class VJP:
-    """The backward pass of a function at a point, as returned by `vjp`.
-
-    It is a pytree whose leaves are the saved values, so it passes through ``jit``, ``scan``,
-    ``vmap`` and ``device_put``. Call it with a cotangent of the output to get a tuple of
-    cotangents of the arguments.
-
-    Attributes:
-      fun: static backward program.
-      in_tree: structure of the argument tuple.
-      out_tree: structure of the output.
-      args_res: one entry per argument, mirroring it: the argument's value where the backward pass
-        needs it, `NotNeeded` or `NotSaveable` elsewhere.
-      opaque_residuals: other values computed by the forward pass.
-      structured_residuals: one entry per equation with a channel of its own.
-      want_logs: whether calls return logs.
-    """
-
-    fun: BackwardProgram
-    in_tree: Any
-    out_tree: Any
-    args_res: list[Pytree]
-    opaque_residuals: list[Value]
-    structured_residuals: list[Pytree] = dataclasses.field(default_factory=list)
-    want_logs: bool = False
-
-    @api_boundary
-    def __call__(self, out_ct: Pytree, *extra: Any) -> Any:
-        """Return the cotangents of the arguments.
-
-        Args:
-          out_ct: cotangent of the output: its structure, shapes and dtypes.
-          *extra: nothing; other arguments are an error.
-
-        Returns:
-          A tuple of cotangents with the arguments' structure; with `want_logs`, a pair of that and
-          a dict.
-
-        Raises:
-          TypeError: more than one argument.
-          ValueError: the cotangent doesn't fit the output, or a residual was not restored.
-        """
-        if extra:
-            raise TypeError(
-                message(
-                    "VJP function",
-                    f"{1 + len(extra)} arguments",
-                    "one, with the structure of the output",
-                    f"The function returned by `jax.vjp` for {self.fun.name} was called with "
-                    f"{1 + len(extra)} arguments but takes a single argument; pass a tuple for a "
-                    "tuple of outputs.",
-                )
-            )
-        cts = self._check_cotangents(out_ct)
-        program = self.fun
-        inputs: list[Any] = self._residuals()
-        inputs += [
-            LinearInput(aval.to_tangent())
-            for aval, nz in zip(program.in_avals, program.nonzero_in, strict=True)
-            if nz
-        ]
-        used = [ct for ct, nz in zip(cts, program.nonzero_out, strict=True) if nz]
-        results = iter(backward_pass(program.linear, inputs, used))
-        cts_in = [
-            cotangent_result(next(results) if nz else Zero(aval), aval)
-            for aval, nz in zip(program.in_avals, program.nonzero_in, strict=True)
-        ]
-        arguments_cts = self.in_tree.unflatten(cts_in)
-        # No equation of the linear programs so far writes logs.
-        return (arguments_cts, {}) if self.want_logs else arguments_cts
-
-    @property
-    def jaxpr(self) -> ClosedJaxpr:
-        """The linear program: residuals, then tangents."""
-        return self.fun.linear
-
-    @property
-    def out_nzs(self) -> Pytree:
-        """Tree of bools like the output: where the tangent may be nonzero."""
-        return self.out_tree.unflatten(self.fun.nonzero_out)
-
-    @property
-    def with_logs(self) -> "VJP":
-        """A copy whose calls return logs too."""
-        return self.replace(want_logs=True)
-
-    def replace(self, **fields: Any) -> "VJP":
-        """Return a copy with some fields replaced.
-
-        Raises:
-          TypeError: there is no such field.
-        """
-        return dataclasses.replace(self, **fields)
-
-    def _residuals(self) -> list[Value]:
-        leaves = tree.leaves(self.args_res, is_leaf=is_mark)
-        sources = self.fun.sources
-        if any(s is not None and type(leaves[s]) is NotSaveable for s in sources):
-            raise ValueError(missing_text(self.args_res, self.fun.name))
-        opaque = iter(self.opaque_residuals)
-        return [next(opaque) if s is None else leaves[s] for s in sources]
-
-    def _check_cotangents(self, out_ct: Pytree) -> list[Value]:
-        leaves, treedef = tree.flatten(out_ct)
-        if treedef != self.out_tree:
-            raise ValueError(
-                message(
-                    f"VJP function of {self.fun.name}",
-                    f"a cotangent with unexpected tree structure {treedef}",
-                    f"the structure of the output, {self.out_tree}",
-                    "Pass one cotangent per output, in the output's containers.",
-                )
-            )
-        return [
-            _check_cotangent(self.fun.name, i, ct, aval)
-            for i, (ct, aval) in enumerate(zip(leaves, self.fun.out_avals, strict=True))
-        ]
-
-
-def _check_cotangent(name: str, index: int, ct: Value, out_aval: AbstractValue) -> Value:
-    expected = out_aval.to_cotangent()
-    given = typeof(ct) if getattr(ct, "dtype", None) != dtypes.float0 else None
-    if given is not None and same_but_weak(given, expected):
-        return ct
-    if dtype_of(expected) == dtypes.float0:
-        if getattr(ct, "shape", ()) == expected.shape:  # pyright: ignore[reportAttributeAccessIssue]
-            return Zero(expected)
-        given = given or expected
-    shown = given.str_short(False) if given is not None else f"float0{list(ct.shape)}"
-    raise ValueError(
-        message(
-            f"VJP function of {name}",
-            f"a cotangent of unexpected JAX type (e.g. shape/dtype) for output {index}: {shown}",
-            f"{expected.str_short(False)}, because that output had type "
-            f"{out_aval.str_short(False)}",
-            "Convert the cotangent with .astype or .reshape.",
-        )
-    )
-
-
-def _flatten_vjp(v: VJP) -> tuple[Any, Any]:
-    children = (v.args_res, v.opaque_residuals, v.structured_residuals)
-    return children, (v.fun, v.in_tree, v.out_tree, v.want_logs)
-
-
-def _unflatten_vjp(static: Any, children: Any) -> VJP:
-    fun, in_tree, out_tree, want_logs = static
-    args_res, opaque, structured = children
-    return VJP(fun, in_tree, out_tree, args_res, opaque, structured, want_logs)
-
-
-register_pytree_node(VJP, _flatten_vjp, _unflatten_vjp)
 
 
 @api_boundary
@@ -290,8 +95,16 @@ def pullback(
         NotNeeded() if id(x) not in needed else x if save else NotSaveable()
         for x, save in zip(leaves, saveable, strict=True)
     )
+    info = debug_info_of("vjp", fun)
     program = BackwardProgram(
-        debug_info_of("vjp", fun).name, linear, sources, in_avals, nonzero, out_avals, nonzero_out
+        info.name,
+        info.location,
+        linear,
+        sources,
+        in_avals,
+        nonzero,
+        out_avals,
+        nonzero_out,
     )
     f_vjp = VJP(
         program,
