@@ -52,9 +52,9 @@ def test_compile_time_evaluation_of_constants(toys):
 
 
 def test_conditions_on_tracers_raise_with_a_remedy(toys):
-    with pytest.raises(errors.TracerBoolConversionError, match=r"argument flag.*|lax.cond"):
+    with pytest.raises(errors.TracerBoolConversionError, match=r"argument flag.*lax\.cond"):
         jit(lambda flag: 1.0 if flag else 2.0)(True)
-    with pytest.raises(errors.ConcretizationTypeError, match="argument x in <lambda>"):
+    with pytest.raises(errors.ConcretizationTypeError, match="argument x"):
         jit(lambda x: float(x))(1.0)
     with pytest.raises(errors.TracerArrayConversionError, match="tans.numpy"):
         jit(lambda x: np.sin(x))(1.0)

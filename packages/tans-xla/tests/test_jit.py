@@ -157,7 +157,12 @@ def test_callables_of_all_kinds(toys):
 
     m = Model()
     partial = functools.partial(toys.add, 4.0)
-    assert [float(f(1.0)) for f in (jit(m), jit(m.method), m.compiled, jit(partial))] == [2, 3, 4, 5]
+    assert [float(f(1.0)) for f in (jit(m), jit(m.method), m.compiled, jit(partial))] == [
+        2,
+        3,
+        4,
+        5,
+    ]
 
 
 def test_wrapper_looks_like_the_function():
@@ -194,7 +199,7 @@ def test_arguments_that_are_not_values_are_named_by_path():
         f(1.0, {"a": [1, "s"]})
     with pytest.raises(TypeError, match=r"argument y .*'a', '<f4'"):
         f(1.0, np.zeros(3, [("a", "f4")]))
-    with pytest.raises(TypeError, match="argument y .*object"):
+    with pytest.raises(TypeError, match=r"argument y .*object"):
         f(1.0, np.array([None]))
 
 

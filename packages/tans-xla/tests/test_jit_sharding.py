@@ -108,7 +108,9 @@ def test_uncommitted_arguments_follow_committed_ones(toys, over):
 
 def test_conflicts_list_the_values(toys, over):
     one, two = device_put(X, devices()[1]), device_put(X, devices()[2])
-    with pytest.raises(ValueError, match=r"(?s)argument a\['q'\]: \['cpu:1'\].*argument b: .*cpu:2"):
+    with pytest.raises(
+        ValueError, match=r"(?s)argument a\['q'\]: \['cpu:1'\].*argument b: .*cpu:2"
+    ):
         jit(lambda a, b: toys.add(a["q"], b))({"q": one}, two)
     with pytest.raises(ValueError, match=r"(?s)a captured constant: .*cpu:1.*argument b"):
         jit(lambda b: toys.add(one, b))(two)
@@ -121,12 +123,12 @@ def test_conflicts_list_the_values(toys, over):
 def test_meshes_in_another_device_order_conflict(toys, over):
     reverse = Mesh(np.array(devices()[::-1]).reshape(2, 4), ("x", "y"))
     other = named_sharding(reverse, P("x"))
+
+    def g(x):
+        return toys.sin(x)
+
+    first, second = jit(g, in_shardings=over("x")), jit(g, in_shardings=other)
     with pytest.raises(ValueError, match="in_shardings of g"):
-
-        def g(x):
-            return toys.sin(x)
-
-        first, second = jit(g, in_shardings=over("x")), jit(g, in_shardings=other)
         jit(lambda x: toys.add(first(x), second(x)))(X)
 
 

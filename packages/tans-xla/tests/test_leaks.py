@@ -36,14 +36,18 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 def test_a_leaked_argument_is_named(toys, leak, use):
     x = leak("argument")
-    with pytest.raises(errors.UnexpectedTracerError, match=r"argument y\['w'\] in leaky at .*py:\d"):
+    with pytest.raises(
+        errors.UnexpectedTracerError, match=r"argument y\['w'\] in leaky at .*py:\d"
+    ):
         USES[use](toys, x)
 
 
 @pytest.mark.parametrize("use", USES)
 def test_a_leaked_result_is_named_by_its_line(toys, leak, use):
     x = leak("result")
-    with pytest.raises(errors.UnexpectedTracerError, match=r"computed by sin at .*test_leaks.py:\d"):
+    with pytest.raises(
+        errors.UnexpectedTracerError, match=r"computed by sin at .*test_leaks.py:\d"
+    ):
         USES[use](toys, x)
 
 

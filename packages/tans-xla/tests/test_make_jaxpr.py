@@ -54,7 +54,9 @@ def test_axis_env(toys):
 
 
 def test_results_may_be_inputs_and_constants():
-    assert str(make_jaxpr(lambda x: (x, 1.0))(2.0)) == "{ lambda ; a:f32[]. let  in (a, 1.0:f32[]) }"
+    assert (
+        str(make_jaxpr(lambda x: (x, 1.0))(2.0)) == "{ lambda ; a:f32[]. let  in (a, 1.0:f32[]) }"
+    )
 
 
 def test_eval_shape_of_trees_structs_and_weak_scalars(toys):

@@ -19,7 +19,9 @@ def f(toys):
 
 def test_traced(f):
     traced = f.trace(X, {"b": X})
-    assert str(traced.jaxpr) == "{ lambda ; a:f32[4,2] b:f32[4,2]. let c:f32[4,2] = add a b in (c,) }"
+    assert (
+        str(traced.jaxpr) == "{ lambda ; a:f32[4,2] b:f32[4,2]. let c:f32[4,2] = add a b in (c,) }"
+    )
     assert [a.str_short() for a in traced.in_avals] == ["f32[4,2]"] * 2
     assert traced.out_info == {"sum": STRUCT}
     assert traced.args_info == ((STRUCT, {"b": STRUCT}), {})
@@ -87,7 +89,7 @@ def test_compiled_checks_its_arguments(f):
         jit(lambda b: compiled(X, {"b": b}))(X)
     gone = device_put(X)
     compiled(gone, {"b": X})
-    with pytest.raises(RuntimeError, match="argument x .*deleted"):
+    with pytest.raises(RuntimeError, match=r"argument x .*deleted"):
         compiled(gone, {"b": X})
 
 

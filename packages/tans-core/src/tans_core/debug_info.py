@@ -1,11 +1,11 @@
 """What a trace knows of the function it records: its name, place and argument names."""
 
 import inspect
-import os
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any
+from typing import Any, Final
 
 from tans_core.tree_registry import registry
 
@@ -165,15 +165,15 @@ def name_of(fun: Callable[..., Any]) -> str:
     return name_of(inner) if inner is not None else type(fun).__name__
 
 
-_OURS = os.sep + "tans_"
+_OURS: Final = re.compile(
+    r"^<frozen|[/\\]tans_(core|xla|lax|batching|autodiff|precision|compiler|sharding|refs|hijax|fault"
+    r"|numpy|random|nn|scipy|jax)[/\\]"
+)
 
 
 def is_user_file(filename: str) -> bool:
     """Whether a frame of this file is the user's and not one of the packages."""
-    if filename.startswith("<frozen"):
-        return False
-    before, found, rest = filename.rpartition(_OURS)
-    return not found or os.sep + "tests" + os.sep in filename or not before
+    return _OURS.search(filename) is None
 
 
 def user_line(traceback: Any) -> str:

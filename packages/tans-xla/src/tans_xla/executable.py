@@ -86,7 +86,9 @@ class Executable:
         shardings = self.placement.in_shardings
         arrays = [
             place(x, aval, sharding)
-            for x, aval, sharding, kept in zip(args, self.in_avals, shardings, self.kept)
+            for x, aval, sharding, kept in zip(
+                args, self.in_avals, shardings, self.kept, strict=True
+            )
             if kept
         ]
         lowered = self.lowered

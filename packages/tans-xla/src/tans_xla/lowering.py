@@ -185,8 +185,7 @@ def lower_eqns(
         if len(outvars) == 1:
             env[outvars[0]] = outs[0]
         else:
-            for v, x in zip(outvars, outs, strict=True):
-                env[v] = x
+            env.update(zip(outvars, outs, strict=True))
     return [_constant_of(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
 
@@ -322,8 +321,7 @@ def call_function(
         {"callee": callee},
     )
     outs = list(call.results)
-    for effect, token in zip(effects, outs, strict=False):
-        tokens[effect] = token
+    tokens.update(zip(effects, outs, strict=False))
     return outs[len(effects) :]
 
 

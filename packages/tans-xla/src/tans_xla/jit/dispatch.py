@@ -12,8 +12,8 @@ from tans_core.tree import registry
 from tans_xla import debug_checks
 from tans_xla import placement as placements
 from tans_xla.dispatch_object import make_dispatch
-from tans_xla.explicit_shardings import result_shardings
 from tans_xla.executable import Executable, check_not_deleted, compile_closed
+from tans_xla.explicit_shardings import result_shardings
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import JitOptions, normalize

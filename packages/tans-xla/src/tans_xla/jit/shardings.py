@@ -4,8 +4,8 @@ from typing import Any
 
 from tans_core import config, tree
 from tans_core.partition_spec import PartitionSpec
-from tans_xla.device_shardings import has_devices
 from tans_core.sharding import Sharding
+from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions
 
 

@@ -105,8 +105,8 @@ class Static:
         except TypeError as error:
             raise ValueError(
                 f"jit: static argument {where} of {name} is {value!r} of type "
-                f"{type(value).__name__}, which can't be hashed; expected a hashable value ({error})."
-                " Pass a tuple instead of a list, or leave the argument dynamic."
+                f"{type(value).__name__}, which can't be hashed; expected a hashable value "
+                f"({error}). Pass a tuple instead of a list, or leave the argument dynamic."
             ) from None
         self.key = (type(value), value)
 
@@ -163,8 +163,7 @@ def _split_static(
     statics = [(i, Static(x, str(i), name)) for i, x in enumerate(args) if i in positions]
     dynamic = tuple(x for i, x in enumerate(args) if i not in positions)
     names = options.static_argnames
-    for key in sorted(k for k in kwargs if k in names):
-        statics.append((key, Static(kwargs[key], key, name)))
+    statics += [(k, Static(kwargs[k], k, name)) for k in sorted(kwargs) if k in names]
     return dynamic, {k: v for k, v in kwargs.items() if k not in names}, tuple(statics)
 
 
