@@ -1,6 +1,10 @@
-"""Random numbers from explicit keys: typed and raw keys, and samplers."""
+"""Random numbers from explicit keys: typed and raw keys, and samplers.
 
-from typing import Final
+Samplers load when they are first used, so that importing this package costs little.
+"""
+
+from importlib import import_module
+from typing import Any, Final
 
 from tans_core import require_interface
 
@@ -8,44 +12,49 @@ _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-random", built_for=_INTERFACE_BUILT_FOR)
 
 from tans_random import key_methods  # noqa: E402  (after the handshake)
-from tans_random.keys import (  # noqa: E402
-    PRNGKey,
-    clone,
-    fold_in,
-    key,
-    key_data,
-    key_impl,
-    split,
-    wrap_key_data,
-)
-from tans_random.samplers import (  # noqa: E402
-    bernoulli,
-    bits,
-    categorical,
-    gumbel,
-    normal,
-    permutation,
-    randint,
-    uniform,
-)
 
 key_methods.install()
 
-__all__ = [
-    "PRNGKey",
-    "bernoulli",
-    "bits",
-    "categorical",
-    "clone",
-    "fold_in",
-    "gumbel",
-    "key",
-    "key_data",
-    "key_impl",
-    "normal",
-    "permutation",
-    "randint",
-    "split",
-    "uniform",
-    "wrap_key_data",
-]
+# Module below this package, and the public names it defines.
+_PUBLIC: Final = {
+    "keys": """
+        Key PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data
+    """,
+    "samplers.bernoulli": "bernoulli geometric rademacher",
+    "samplers.binomial": "binomial multinomial",
+    "samplers.categorical": "categorical gumbel",
+    "random_gamma": "random_gamma_p",
+    "samplers.gamma_distribution": "gamma loggamma",
+    "samplers.gamma_ratios": "beta chisquare dirichlet f t",
+    "samplers.generalized_normal": "ball generalized_normal",
+    "samplers.integers": "randint",
+    "samplers.inverse_transform": """
+        cauchy exponential laplace logistic pareto rayleigh triangular weibull_min
+    """,
+    "samplers.multivariate": "multivariate_normal orthogonal",
+    "samplers.normal": "double_sided_maxwell lognormal maxwell normal truncated_normal",
+    "samplers.permutations": "choice permutation",
+    "samplers.poisson": "poisson",
+    "samplers.uniform": "bits uniform",
+    "samplers.wald": "wald",
+}
+
+_MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
+
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605  (computed from the table above)
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; expected one of its public names. "
+            f"See dir({__name__})."
+        )
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -4,7 +4,7 @@ from typing import Final
 
 import tans_numpy  # noqa: F401  (fills the slots that are read here)
 from tans_core import ArrayImpl
-from tans_random.key_dtype import KeyArray
+from tans_random.key_array import KeyArray
 
 _SHARED: Final = (
     "__eq__ __getitem__ __iter__ __ne__ T at copy flatten mT ravel repeat reshape squeeze swapaxes "

@@ -6,7 +6,7 @@ both and give back what they got.
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NewType
 
 import numpy as np
 
@@ -14,11 +14,15 @@ import tans_lax as lax
 from tans_core import Array, ArrayImpl, config, typeof
 from tans_core.dtypes import is_extended
 from tans_random.implementations import Implementation, find_implementation
-from tans_random.key_dtype import KeyArray, key_dtype
+from tans_random.key_array import KeyArray, KeyDtype, dtype_of
 from tans_random.wrapping import unwrap, wrap
 from tans_xla import composite
 
-type Key = Any  # typed key array, or raw words
+type KeyLike = Any  # typed key array, or raw words
+type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
+type ImplLike = Any  # name or dtype of a generator, or the generator itself
+
+Key = NewType("Key", Array)
 
 
 class Words(NamedTuple):
@@ -28,15 +32,15 @@ class Words(NamedTuple):
     impl: Implementation
     typed: bool
 
-    def rebuild(self, words: Any) -> Key:
+    def rebuild(self, words: Any) -> KeyLike:
         """Return keys of the same kind with other words."""
         return _typed(words, self.impl) if self.typed else words
 
 
-def _typed(words: Any, impl: Implementation) -> Key:
+def _typed(words: Any, impl: Implementation) -> KeyLike:
     if type(words) is ArrayImpl:
-        return KeyArray(key_dtype(impl), words)
-    return wrap(words, key_dtype(impl))
+        return KeyArray(dtype_of(impl), words)
+    return wrap(words, dtype_of(impl))
 
 
 def default_implementation() -> Implementation:
@@ -44,7 +48,7 @@ def default_implementation() -> Implementation:
     return find_implementation(config.default_prng_impl.value)
 
 
-def take_apart(key: Key, name: str, batched: bool = False) -> Words:
+def take_apart(key: KeyLike, name: str, batched: bool = False) -> Words:
     """Return the words of a key.
 
     Args:
@@ -91,14 +95,19 @@ def _not_single(name: str, aval: Any) -> ValueError:
 def _seed_words(seed: Any, name: str) -> Any:
     """Return the high and low 32 bits of a seed, uint32 [2]."""
     offset = config.random_seed_offset.value
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+    if isinstance(seed, int | np.integer | np.bool_):
         value = int(seed) + int(offset)
+        if not -(1 << 63) <= value < 1 << 64:
+            raise OverflowError(
+                f"{name}: given the seed {value}, expected one of at most 64 bits. Take it modulo "
+                "2**64."
+            )
         if not config.enable_x64.value:
             value &= 0xFFFFFFFF
         return np.array([(value >> 32) & 0xFFFFFFFF, value & 0xFFFFFFFF], np.uint32)
-    if isinstance(seed, np.ndarray) and not seed.shape and seed.dtype.kind in "iu":
+    if isinstance(seed, np.ndarray) and not seed.shape and seed.dtype.kind in "iub":
         return _seed_words(int(seed), name)
-    if not isinstance(seed, Array) or typeof(seed).ndim or typeof(seed).dtype.kind not in "iu":
+    if not isinstance(seed, Array) or typeof(seed).ndim or _is_no_integer(typeof(seed)):
         shown = typeof(seed).str_short() if hasattr(seed, "dtype") else repr(seed)
         raise TypeError(
             f"{name}: given the seed {shown}, expected an integer. For several keys split one key, "
@@ -107,10 +116,16 @@ def _seed_words(seed: Any, name: str) -> Any:
     return _traced_seed(seed, offset)
 
 
+def _is_no_integer(aval: Any) -> bool:
+    return is_extended(aval.dtype) or aval.dtype.kind not in "iub"
+
+
 def _traced_seed(seed: Any, offset: int) -> Any:
     if offset:
         seed = lax.add(seed, typeof(seed).dtype.type(offset))
     dtype = typeof(seed).dtype
+    if dtype.itemsize < 4:
+        seed = lax.convert_element_type(seed, np.dtype(np.int32))
     low = lax.convert_element_type(seed, np.dtype(np.uint32))
     if dtype.itemsize == 8:
         high = lax.convert_element_type(
@@ -126,72 +141,183 @@ def _seed_key(words: Any, *, impl: Implementation) -> Any:
     return impl.seed(lax.convert_element_type(words, np.dtype(np.uint32)))
 
 
-def key(seed: int | Any, *, impl: Any = None) -> Key:
+def _chosen(name: str, impl: ImplLike, dtype: Any) -> Implementation:
+    """Return the generator given by name or by dtype; `jax_default_prng_impl` if neither is."""
+    if dtype is None:
+        return default_implementation() if impl is None else find_implementation(impl)
+    if impl is not None:
+        raise ValueError(
+            f"{name}: given impl={impl!r} and dtype={dtype!r}, expected one of them. Leave out impl."
+        )
+    if not isinstance(dtype, KeyDtype):
+        raise TypeError(
+            f"{name}: given dtype={dtype!r}, expected a dtype of keys. Make one with "
+            "random.key_dtype."
+        )
+    return dtype.impl
+
+
+def key(seed: int | ArrayLike, *, impl: ImplLike = None, dtype: Any = None) -> KeyLike:
     """Make a typed key from a seed.
 
     Args:
       seed: integer; with x64 off its low 32 bits count.
       impl: name of the generator; `jax_default_prng_impl` if None.
+      dtype: dtype of keys, instead of `impl`.
+
+    Raises:
+      TypeError: the seed is not a single integer, or `dtype` not one of keys.
+      ValueError: unknown generator, or `impl` and `dtype` are both given.
+      OverflowError: a seed of more than 64 bits.
+
+    Example:
+      >>> random.key(0).dtype
+      key<fry>
+    """
+    found = _chosen("key", impl, dtype)
+    return _typed(_seed_key(_seed_words(seed, "key"), impl=found), found)
+
+
+def PRNGKey(seed: int | ArrayLike, *, impl: ImplLike = None) -> Any:  # noqa: N802  (JAX's name)
+    """Make a raw key, its words, from a seed; see `key`.
+
+    Args:
+      seed: integer; with x64 off its low 32 bits count.
+      impl: name of the generator; `jax_default_prng_impl` if None.
+
+    Returns:
+      The words, uint32 [*key_shape].
 
     Raises:
       TypeError: the seed is not a single integer.
       ValueError: unknown generator.
+      OverflowError: a seed of more than 64 bits.
 
     Example:
-      >>> key(0).dtype
-      key<fry>
+      >>> random.PRNGKey(7).tolist()
+      [0, 7]
     """
-    found = default_implementation() if impl is None else find_implementation(impl)
-    return _typed(_seed_key(_seed_words(seed, "key"), impl=found), found)
-
-
-def PRNGKey(seed: int | Any, *, impl: Any = None) -> Any:  # noqa: N802  (JAX's name)
-    """Make a raw key, its words, from a seed; see `key`."""
-    found = default_implementation() if impl is None else find_implementation(impl)
+    found = _chosen("PRNGKey", impl, None)
     return _seed_key(_seed_words(seed, "PRNGKey"), impl=found)
 
 
-def key_data(keys: Key) -> Any:
-    """Return the words of keys, uint32 [..., *key_shape]; raw keys are returned."""
+def key_dtype(impl_spec: ImplLike = None) -> KeyDtype:
+    """Return the dtype of the keys of a generator.
+
+    Args:
+      impl_spec: name of the generator; `jax_default_prng_impl` if None.
+
+    Raises:
+      ValueError: unknown generator.
+
+    Example:
+      >>> random.key_dtype("rbg")
+      key<rbg>
+    """
+    return dtype_of(_chosen("key_dtype", impl_spec, None))
+
+
+def key_data(keys: KeyLike) -> Any:
+    """Return the words of keys; raw keys are returned as they are.
+
+    Args:
+      keys: keys of any shape, typed or raw.
+
+    Returns:
+      Words, uint32 [..., *key_shape].
+
+    Raises:
+      TypeError: not keys.
+
+    Example:
+      >>> random.key_data(random.key(7)).tolist()
+      [0, 7]
+    """
     return take_apart(keys, "key_data", batched=True).words
 
 
-def key_impl(keys: Key) -> Any:
-    """Return the name of the keys' generator."""
+def key_impl(keys: KeyLike) -> Any:
+    """Return the name of the keys' generator.
+
+    Args:
+      keys: keys of any shape, typed or raw.
+
+    Raises:
+      TypeError: not keys.
+
+    Example:
+      >>> random.key_impl(random.key(0))
+      'threefry2x32'
+    """
     return take_apart(keys, "key_impl", batched=True).impl.name
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> Key:
+def wrap_key_data(
+    key_bits_array: ArrayLike, *, impl: ImplLike = None, dtype: Any = None
+) -> KeyLike:
     """Return typed keys with the given words.
 
     Args:
       key_bits_array: uint32 [..., *key_shape].
       impl: name of the generator; `jax_default_prng_impl` if None.
+      dtype: dtype of keys, instead of `impl`.
 
     Raises:
-      TypeError: wrong dtype or shape.
+      TypeError: words of another dtype or shape, or `dtype` not one of keys.
+      ValueError: unknown generator, or `impl` and `dtype` are both given.
+
+    Example:
+      >>> random.wrap_key_data(jnp.zeros((3, 2), jnp.uint32)).shape
+      (3,)
     """
-    found = default_implementation() if impl is None else find_implementation(impl)
+    found = _chosen("wrap_key_data", impl, dtype)
+    if not hasattr(key_bits_array, "dtype") or not hasattr(key_bits_array, "shape"):
+        raise TypeError(
+            f"wrap_key_data: given {key_bits_array!r}, expected an array. Convert it with "
+            "jnp.array(words, jnp.uint32)."
+        )
     aval, n = typeof(key_bits_array), len(found.key_shape)
-    if aval.dtype != np.uint32 or aval.shape[max(aval.ndim - n, 0) :] != found.key_shape:
+    if is_extended(aval.dtype) or aval.dtype != np.uint32 or not _ends_with(aval, found.key_shape):
         raise TypeError(
             f"wrap_key_data: given words of type {aval.str_short()}, expected uint32 with the last "
-            f"dimensions {found.key_shape} for {found.name}."
+            f"{n} dimensions {found.key_shape} for {found.name}. Give the name of another "
+            "generator as impl."
         )
     if isinstance(key_bits_array, np.ndarray):
         key_bits_array = lax.convert_element_type(key_bits_array, np.dtype(np.uint32))
     return _typed(key_bits_array, found)
 
 
-def clone(key: Key) -> Key:
-    """Return the key; a mark for checkers of key reuse that using it again is meant."""
+def _ends_with(aval: Any, key_shape: tuple[int, ...]) -> bool:
+    return aval.shape[max(aval.ndim - len(key_shape), 0) :] == key_shape
+
+
+def clone(key: KeyLike) -> KeyLike:
+    """Return the key; a mark for checkers of key reuse that using it again is meant.
+
+    Args:
+      key: keys of any shape, typed or raw.
+
+    Raises:
+      TypeError: not keys.
+
+    Example:
+      >>> bool(random.clone(random.key(0)) == random.key(0))
+      True
+    """
     take_apart(key, "clone", batched=True)
     return key
 
 
 def _as_shape(num: Any) -> tuple[int, ...]:
     items = num if isinstance(num, Sequence) else (num,)
-    return tuple(operator.index(n) for n in items)
+    shape = tuple(operator.index(n) for n in items)
+    if any(n < 0 for n in shape):
+        raise ValueError(
+            f"split: given the shape {shape}, expected sizes of at least 0. Check the expression "
+            "that made the shape."
+        )
+    return shape
 
 
 @composite(static_argnames=("shape", "impl"))
@@ -199,15 +325,23 @@ def _split(words: Any, *, shape: tuple[int, ...], impl: Implementation) -> Any:
     return impl.split(words, shape)
 
 
-def split(key: Key, num: int | tuple[int, ...] = 2) -> Key:
+def split(key: KeyLike, num: int | tuple[int, ...] = 2) -> KeyLike:
     """Return new keys made from one; the old one must not be used again.
 
     Args:
       key: single key.
       num: how many, or the shape of the result.
 
+    Returns:
+      Keys of the shape; raw ones have their words as last dimensions.
+
     Raises:
-      ValueError: an array of keys.
+      TypeError: not a key, or `num` is not static.
+      ValueError: an array of keys, or a negative size.
+
+    Example:
+      >>> random.split(random.key(0), 3).shape
+      (3,)
     """
     parts = take_apart(key, "split")
     return parts.rebuild(_split(parts.words, shape=_as_shape(num), impl=parts.impl))
@@ -218,17 +352,21 @@ def _fold_in(words: Any, data: Any, *, impl: Implementation) -> Any:
     return impl.fold_in(words, lax.convert_element_type(data, np.dtype(np.uint32)))
 
 
-def fold_in(key: Key, data: Any) -> Key:
+def fold_in(key: KeyLike, data: ArrayLike) -> KeyLike:
     """Return the key made from a key and a number.
 
     Args:
       key: single key.
-      data: integer, taken as uint32; may be traced.
+      data: number, taken as uint32; may be traced.
 
     Raises:
-      TypeError: `data` is not an integer.
+      TypeError: not a key, or `data` is not a single number.
       OverflowError: a Python integer outside uint32.
       ValueError: an array of keys.
+
+    Example:
+      >>> bool(random.fold_in(random.key(0), 1) == random.split(random.key(0))[1])
+      True
     """
     parts = take_apart(key, "fold_in")
     if isinstance(data, int):
@@ -237,9 +375,12 @@ def fold_in(key: Key, data: Any) -> Key:
                 f"fold_in: given the number {data}, expected 0 to 2**32 - 1. Take it modulo 2**32."
             )
         data = np.uint32(data)
-    elif typeof(data).ndim or typeof(data).dtype.kind not in "iu":
+    elif typeof(data).ndim or is_extended(typeof(data).dtype) or typeof(data).dtype.kind == "c":
         raise TypeError(
-            f"fold_in: given data of type {typeof(data).str_short()}, expected a single integer. "
+            f"fold_in: given data of type {typeof(data).str_short()}, expected a single number. "
             "Map over several with vmap."
         )
+    elif isinstance(data, np.generic) and data.dtype.kind in "iu":
+        # Wrapped here: with x64 off a 64-bit scalar would be narrowed with a warning.
+        data = data.astype(np.uint32)
     return parts.rebuild(_fold_in(parts.words, data, impl=parts.impl))

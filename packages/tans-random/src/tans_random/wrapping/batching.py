@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from tans_core import AxisData
-from tans_random.wrapping import random_unwrap_p, random_wrap_p, unwrap, wrap
 from tans_lax.rows import move_axis
+from tans_random.wrapping import random_unwrap_p, random_wrap_p, unwrap, wrap
 
 
 def _wrap_batch(axis: AxisData, args: Any, dims: Any, *, dtype: Any) -> tuple[Any, int]:

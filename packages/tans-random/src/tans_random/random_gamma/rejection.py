@@ -10,11 +10,11 @@ from typing import Any
 import tans_lax as lax
 from tans_batching import vmap
 from tans_core import typeof
-from tans_random.arguments import split_words
+from tans_random.samplers.arguments import split_words
 from tans_random.implementations import Implementation
-from tans_random.inverse_transform import exponential_numbers
-from tans_random.normal import real_normal
-from tans_random.uniform import unit_uniform
+from tans_random.samplers.inverse_transform import exponential_numbers
+from tans_random.samplers.normal import real_normal
+from tans_random.samplers.uniform import unit_uniform
 
 type Value = Any
 

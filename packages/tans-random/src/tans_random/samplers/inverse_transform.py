@@ -7,7 +7,7 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import typeof
 from tans_core.dtype_queries import finfo
-from tans_random.arguments import (
+from tans_random.samplers.arguments import (
     STATIC,
     Array,
     ArrayLike,
@@ -23,7 +23,7 @@ from tans_random.arguments import (
 )
 from tans_random.implementations import Implementation
 from tans_random.keys import take_apart
-from tans_random.uniform import uniform_between, unit_uniform
+from tans_random.samplers.uniform import uniform_between, unit_uniform
 from tans_xla import composite
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
-from tans_random.arguments import (
+from tans_random.samplers.arguments import (
     STATIC,
     Array,
     ArrayLike,
@@ -24,10 +24,10 @@ from tans_random.arguments import (
     spread,
     static_shape,
 )
-from tans_random.bernoulli import signs
+from tans_random.samplers.bernoulli import signs
 from tans_random.implementations import Implementation
 from tans_random.keys import take_apart
-from tans_random.uniform import uniform_between
+from tans_random.samplers.uniform import uniform_between
 from tans_xla import composite
 
 

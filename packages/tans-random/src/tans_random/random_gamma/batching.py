@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from tans_core import AxisData
 from tans_lax.rows import batch_to_front
-from tans_random.gamma import random_gamma, random_gamma_p
+from tans_random.random_gamma import random_gamma, random_gamma_p
 from tans_random.implementations import Implementation
 
 

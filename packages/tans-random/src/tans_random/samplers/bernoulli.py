@@ -9,7 +9,7 @@ import tans_numpy as jnp
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import finfo, issubdtype
 from tans_numpy.creation import requested_dtype
-from tans_random.arguments import (
+from tans_random.samplers.arguments import (
     STATIC,
     Array,
     ArrayLike,
@@ -27,7 +27,7 @@ from tans_random.arguments import (
 )
 from tans_random.implementations import Implementation
 from tans_random.keys import take_apart
-from tans_random.uniform import unit_uniform
+from tans_random.samplers.uniform import unit_uniform
 from tans_xla import composite
 
 

@@ -12,7 +12,7 @@ import tans_lax as lax
 from tans_core import dtypes
 from tans_core.dtype_queries import finfo, issubdtype
 from tans_numpy.creation import requested_dtype
-from tans_random.arguments import (
+from tans_random.samplers.arguments import (
     STATIC,
     Array,
     ArrayLike,

@@ -67,7 +67,7 @@ class KeyDtype:
 
 
 @functools.cache
-def key_dtype(impl: Implementation) -> KeyDtype:
+def dtype_of(impl: Implementation) -> KeyDtype:
     """Return the dtype of keys of a generator."""
     return KeyDtype(impl)
 
