@@ -115,13 +115,17 @@ def _watch(flag: Flag, other: Flag) -> Callable[[Any], None]:
     return changed
 
 
-def _changed_globally(value: bool) -> None:
-    if value:
-        post_hook.set_global(_after_hit)
+def _watch_global(other: Flag) -> Callable[[Any], None]:
+    def changed(value: bool) -> None:
+        post_hook.set_global(_after_hit if value or other.get_global() else None)
+
+    return changed
 
 
 def install() -> None:
     """Make the two flags set jaxlib's post hook."""
     for flag, other in ((debug_nans, debug_infs), (debug_infs, debug_nans)):
         flag.thread_hooks.append(_watch(flag, other))
-        flag.global_hooks.append(_changed_globally)
+        flag.global_hooks.append(_watch_global(other))
+    if enabled():  # by the environment
+        post_hook.set_global(_after_hit)
