@@ -29,6 +29,7 @@ from tans_core.staging import JaxprTracer
 from tans_core.tracebacks import api_boundary
 from tans_core.types import AbstractValue
 from tans_core.values import is_value, typeof
+from tans_lax.mesh import reshard_seed
 
 type Function = Callable[..., Any]
 
@@ -207,7 +208,7 @@ def _gradients(running: open_linearization, out: Value, aval: AbstractValue) -> 
     sums: dict[Var, Value] = {}
     tangent = running.tangent(out)
     if type(tangent) is JaxprTracer and tangent._trace is split:
-        sums[tangent.var] = one(aval)
+        sums[tangent.var] = reshard_seed(one(aval), aval.to_cotangent())
         known = dict(split.constants.values())
         eqns = evaluate_known(split.eqns, known) if split.holds_constants else split.eqns
         pull_back(eqns, known, sums)

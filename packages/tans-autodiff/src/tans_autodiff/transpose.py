@@ -22,6 +22,7 @@ from tans_core.state import state
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
+from tans_lax.mesh import reshard_to_type
 from tans_lax.rows import add_tangents
 
 type Env = dict[Any, Value]  # keys are variables
@@ -135,11 +136,19 @@ def _transpose_eqn(
     for var, operand, result in zip(eqn.invars, operands, results, strict=True):
         if result is None or type(result) is Zero or type(operand) is not LinearInput:
             continue
+        result = _with_sharding(result, operand.aval)
         if accums is not None and var in accums:
             accums[var].accum(result)
         else:
             before = cotangents.get(var)
             cotangents[var] = result if before is None else add_tangents(before, result)
+
+
+def _with_sharding(ct: Value, aval: Any) -> Value:
+    """Give a cotangent the sharding that the primal type dictates, when there is any."""
+    given = getattr(getattr(ct, "aval", None), "_sharding", None)
+    own = getattr(aval, "_sharding", None)
+    return ct if given is None and own is None else reshard_to_type(ct, aval.to_cotangent())
 
 
 def _raise_if_not_linear(eqn: Eqn, operands: Sequence[Any], error: Exception) -> None:

@@ -2,10 +2,11 @@
 
 from typing import Any, Final
 
+from tans_core.config import abstract_mesh
 from tans_core.context import AxisData
 from tans_core.errors import message
-from tans_core.partition_spec import Partition
-from tans_core.sharding import named_sharding
+from tans_core.explicit_mode import type_sharding
+from tans_core.partition_spec import Partition, PartitionSpec
 from tans_core.types import AbstractValue, ShapedArray
 
 _MEMO_LIMIT: Final = 1 << 14
@@ -27,7 +28,8 @@ def _element_type(aval: ShapedArray, dim: int) -> ShapedArray:
     shape = aval.shape[:dim] + aval.shape[dim + 1 :]
     if not aval.is_sharded:
         return aval.update(shape=shape)
-    partitions = list(aval.sharding.spec.padded(aval.ndim).partitions)
+    _refuse_states(aval)
+    partitions = list(aval.sharding.spec.partitions)
     del partitions[dim]
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
 
@@ -38,23 +40,42 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
         return aval
     aval = _array(aval)
     shape = (*aval.shape[:dim], axis.size, *aval.shape[dim:])
-    if not aval.is_sharded:
+    mesh_axis = axis.explicit_mesh_axis
+    if not aval.is_sharded and mesh_axis is None:
         return aval.update(shape=shape)
-    partitions = list(aval.sharding.spec.padded(aval.ndim).partitions)
-    partitions.insert(dim, axis.explicit_mesh_axis)
+    if not aval.is_sharded:
+        mesh: Any = abstract_mesh.value or axis.explicit_mesh
+        spec = PartitionSpec(*(None,) * dim, mesh_axis)
+        return aval.update(shape=shape, sharding=type_sharding(mesh, spec, len(shape)))
+    partitions = list(aval.sharding.spec.partitions)
+    partitions.insert(dim, mesh_axis)
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
+
+
+def _refuse_states(aval: ShapedArray) -> None:
+    spec = aval.sharding.spec
+    if spec.unreduced or spec.reduced:
+        raise ValueError(
+            message(
+                "vmap",
+                f"a value of type {aval.str_short(False)} to map",
+                "a value that is neither unreduced nor reduced (its spec is more than its "
+                ".partitions)",
+                "Reshard it first, or give the argument in_axes=None.",
+            )
+        )
 
 
 def _with_partitions(aval: ShapedArray, partitions: list[Any]) -> Any:
     spec = aval.sharding.spec.update(partitions=tuple(partitions))
-    return named_sharding(aval.sharding.mesh, spec, aval.sharding._memory_kind)
+    return type_sharding(aval.sharding.mesh, spec, len(partitions))
 
 
 def mesh_axis_of(aval: AbstractValue, dim: int | None) -> Partition:
     """Return the mesh axes over which dimension `dim` of a type is sharded, or None."""
     if dim is None or not isinstance(aval, ShapedArray) or not aval.is_sharded:
         return None
-    return aval.sharding.spec.padded(aval.ndim).partitions[dim]
+    return aval.sharding.spec.partitions[dim]
 
 
 def _array(aval: AbstractValue) -> ShapedArray:

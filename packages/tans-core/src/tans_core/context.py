@@ -22,13 +22,15 @@ class AxisData(NamedTuple):
       size: number of elements.
       name: the user's axis name, or a private sentinel.
       spmd_name: mesh axes over which the mapped axis is sharded, or None.
-      explicit_mesh_axis: mesh axis of an explicitly sharded mapped axis, or None.
+      explicit_mesh_axis: mesh axes of an explicitly sharded mapped axis, or None.
+      explicit_mesh: the abstract mesh that they are axes of, or None.
     """
 
     size: int
     name: Any = None
     spmd_name: Any = None
     explicit_mesh_axis: Any = None
+    explicit_mesh: Any = None
 
 
 class Linearized(NamedTuple):

@@ -18,11 +18,15 @@ _HIDDEN_PARAMS = frozenset(
     "keep_unused inline compiler_options_kvs linear _split_transpose".split()
 )
 # Not shown either: what the types of the results say, and options that were not given.
-_IMPLIED_PARAMS = {"broadcast_in_dim": {"shape"}}
+_IMPLIED_PARAMS = {
+    "broadcast_in_dim": {"shape", "sharding"},
+    "dot_general": {"out_sharding"},
+    "reshard": {"dst_sharding"},
+}
 _OPTIONAL_PARAMS = {
-    "broadcast_in_dim": {"broadcast_dimensions", "sharding"},
+    "broadcast_in_dim": {"broadcast_dimensions"},
     "convert_element_type": {"sharding"},
-    "dot_general": {"out_sharding", "precision", "preferred_element_type"},
+    "dot_general": {"precision", "preferred_element_type"},
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_lax.mesh.specs import before_transpose, insert_entry
 from tans_numpy.creation import requested_dtype
 from tans_numpy.manipulation import ravel
 from tans_numpy.operands import (
@@ -28,19 +29,23 @@ def _preferred(dtype: Any, where: str) -> Any:
 
 
 def _product(
-    a: Array, b: Array, contracting: Any, batch: Any, precision: Any, preferred: Any
-) -> Array:
+    a: Array, b: Array, contracting: Any, batch: Any, precision: Any, preferred: Any,
+    out_sharding: Any = None,
+) -> Array:  # fmt: skip
     if preferred is None:
         preferred = typeof(a).dtype
     weak = typeof(a).weak_type and typeof(b).weak_type
     del weak
     return lax.dot_general(
-        a, b, (contracting, batch), precision=precision, preferred_element_type=preferred
-    )
+        a, b, (contracting, batch), precision=precision, preferred_element_type=preferred,
+        out_sharding=out_sharding,
+    )  # fmt: skip
 
 
-@composite(static_argnames=("precision", "preferred_element_type"))
-def _dot(a: Array, b: Array, *, precision: Any, preferred_element_type: Any) -> Array:
+@composite(static_argnames=("precision", "preferred_element_type", "out_sharding"))
+def _dot(
+    a: Array, b: Array, *, precision: Any, preferred_element_type: Any, out_sharding: Any
+) -> Array:
     a, b = promote_dtypes("dot", a, b)
     rank_a, rank_b = typeof(a).ndim, typeof(b).ndim
     if not rank_a or not rank_b:
@@ -49,7 +54,7 @@ def _dot(a: Array, b: Array, *, precision: Any, preferred_element_type: Any) -> 
         contracting = ((rank_a - 1,), (0,))
     else:
         contracting = ((rank_a - 1,), (rank_b - 2,))
-    return _product(a, b, contracting, ((), ()), precision, preferred_element_type)
+    return _product(a, b, contracting, ((), ()), precision, preferred_element_type, out_sharding)
 
 
 def dot(
@@ -70,11 +75,15 @@ def dot(
     """
     check_arraylike("dot", a, b)
     preferred = _preferred(preferred_element_type, "dot")
-    return _dot(a, b, precision=precision, preferred_element_type=preferred)
+    return _dot(
+        a, b, precision=precision, preferred_element_type=preferred, out_sharding=out_sharding
+    )
 
 
-@composite(static_argnames=("precision", "preferred_element_type"))
-def _matmul(a: Array, b: Array, *, precision: Any, preferred_element_type: Any) -> Array:
+@composite(static_argnames=("precision", "preferred_element_type", "out_sharding"))
+def _matmul(
+    a: Array, b: Array, *, precision: Any, preferred_element_type: Any, out_sharding: Any = None
+) -> Array:
     a, b = promote_dtypes("matmul", a, b)
     shape_a, shape_b = typeof(a).shape, typeof(b).shape
     if not shape_a or not shape_b:
@@ -89,16 +98,15 @@ def _matmul(a: Array, b: Array, *, precision: Any, preferred_element_type: Any) 
             f"and {inner_b} differ; expected equal sizes. Transpose an operand with .mT."
         )
     batch_a, batch_b = shape_a[:-2], shape_b[:-2]
-    if not batch_a and not batch_b:
-        contracting = ((len(shape_a) - 1,), (max(len(shape_b) - 2, 0),))
-        return _product(a, b, contracting, ((), ()), precision, preferred_element_type)
     if not batch_b:
         contracting = ((len(shape_a) - 1,), (max(len(shape_b) - 2, 0),))
-        return _product(a, b, contracting, ((), ()), precision, preferred_element_type)
-    return _batched(a, b, precision, preferred_element_type)
+        return _product(
+            a, b, contracting, ((), ()), precision, preferred_element_type, out_sharding
+        )
+    return _batched(a, b, precision, preferred_element_type, out_sharding)
 
 
-def _batched(a: Array, b: Array, precision: Any, preferred: Any) -> Array:
+def _batched(a: Array, b: Array, precision: Any, preferred: Any, out_sharding: Any) -> Array:
     """Multiply stacks of matrices; batch dimensions of size 1 are contracted away, not repeated."""
     shape_a, shape_b = typeof(a).shape, typeof(b).shape
     rank = max(len(shape_a), len(shape_b)) - 2
@@ -119,12 +127,15 @@ def _batched(a: Array, b: Array, precision: Any, preferred: Any) -> Array:
     at_b = {axis: k for k, axis in enumerate(sorted(shared + only_b))}
     batch = (tuple(at_a[i] for i in shared), tuple(at_b[i] for i in shared))
     contracting = ((len(at_a) + 1,), (len(at_b),))
-    out = _product(a, b, contracting, batch, precision, preferred)
     # dot_general orders its result: shared, rest of a (only_a, rows), rest of b (only_b, columns).
     names = [*shared, *only_a, "rows", *only_b, "columns"]
     order = [names.index(i) for i in [*range(rank), "rows", "columns"]]
-    out = lax.transpose(out, tuple(order)) if order != sorted(order) else out
     drop = ([rank] if len(shape_a) == 1 else []) + ([rank + 1] if len(shape_b) == 1 else [])
+    for dim in drop:
+        out_sharding = insert_entry(out_sharding, dim, None)
+    wanted = before_transpose(out_sharding, order)
+    out = _product(a, b, contracting, batch, precision, preferred, wanted)
+    out = lax.transpose(out, tuple(order)) if order != sorted(order) else out
     return lax.squeeze(out, tuple(drop)) if drop else out
 
 
@@ -147,7 +158,9 @@ def matmul(
     """
     check_arraylike("matmul", a, b)
     preferred = _preferred(preferred_element_type, "matmul")
-    return _matmul(a, b, precision=precision, preferred_element_type=preferred)
+    return _matmul(
+        a, b, precision=precision, preferred_element_type=preferred, out_sharding=out_sharding
+    )
 
 
 @composite
@@ -169,12 +182,13 @@ def vdot(
     )
 
 
-@composite(static_argnames=("axes", "precision", "preferred_element_type"))
+@composite(static_argnames=("axes", "precision", "preferred_element_type", "out_sharding"))
 def _tensordot(
-    a: Array, b: Array, *, axes: Any, precision: Any, preferred_element_type: Any
-) -> Array:
+    a: Array, b: Array, *, axes: Any, precision: Any, preferred_element_type: Any,
+    out_sharding: Any,
+) -> Array:  # fmt: skip
     a, b = promote_dtypes("tensordot", a, b)
-    return _product(a, b, axes, ((), ()), precision, preferred_element_type)
+    return _product(a, b, axes, ((), ()), precision, preferred_element_type, out_sharding)
 
 
 def tensordot(
@@ -213,7 +227,10 @@ def tensordot(
             )
         pair = (tuple(range(rank_a - n, rank_a)), tuple(range(n)))
     preferred = _preferred(preferred_element_type, "tensordot")
-    return _tensordot(a, b, axes=pair, precision=precision, preferred_element_type=preferred)
+    return _tensordot(
+        a, b, axes=pair, precision=precision, preferred_element_type=preferred,
+        out_sharding=out_sharding,
+    )  # fmt: skip
 
 
 @composite(static_argnames=("precision", "preferred_element_type"))

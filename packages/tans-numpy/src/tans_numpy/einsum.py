@@ -9,6 +9,7 @@ import opt_einsum
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_lax.mesh.specs import before_transpose
 from tans_numpy.creation import requested_dtype
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes
 from tans_xla import composite
@@ -106,7 +107,7 @@ def einsum(
         optimize = tuple(map(tuple, optimize))
     return _einsum(
         tuple(operands), subscripts=subscripts, optimize=optimize, precision=precision,
-        preferred=preferred, dot_general=_dot_general,
+        preferred=preferred, dot_general=_dot_general, out_sharding=out_sharding,
     )  # fmt: skip
 
 
@@ -135,36 +136,43 @@ def einsum_path(subscripts: str, /, *operands: ArrayLike, optimize: Any = "auto"
     return ["einsum_path", *path], info
 
 
-@composite(static_argnames=("subscripts", "optimize", "precision", "preferred", "dot_general"))
+@composite(
+    static_argnames=(
+        "subscripts", "optimize", "precision", "preferred", "dot_general", "out_sharding",
+    )
+)  # fmt: skip
 def _einsum(
     operands: tuple[Array, ...], *, subscripts: str, optimize: Any, precision: Any, preferred: Any,
-    dot_general: Any,
+    dot_general: Any, out_sharding: Any,
 ) -> Array:  # fmt: skip
     shapes = tuple(typeof(x).shape for x in operands)
     text = _explicit(subscripts, shapes)
     stack = list(promote_dtypes("einsum", *operands))
     dtype = typeof(stack[0]).dtype if preferred is None else preferred
     product = dot_general or lax.dot_general
-    for positions, step in plan(text, shapes, optimize):
+    steps = list(plan(text, shapes, optimize))
+    for number, (positions, step) in enumerate(steps):
+        wanted = out_sharding if number == len(steps) - 1 else None
         inputs, _, output = step.partition("->")
         taken = [stack.pop(i) for i in sorted(positions, reverse=True)]
         taken = [taken[sorted(positions, reverse=True).index(i)] for i in positions]
         names = inputs.split(",")
         if len(taken) == 1:
-            stack.append(_one(taken[0], names[0], output))
+            stack.append(_one(taken[0], names[0], output, wanted))
         else:
-            stack.append(_two(taken, names, output, precision, dtype, product))
+            stack.append(_two(taken, names, output, precision, dtype, product, wanted))
     (out,) = stack
     return out if typeof(out).dtype == dtype else lax.convert_element_type(out, dtype)
 
 
-def _one(x: Array, names: str, output: str) -> Array:
+def _one(x: Array, names: str, output: str, out_sharding: Any) -> Array:
     """Take diagonals, sum what the output lacks, and transpose."""
     x, names = _diagonals(x, names)
     summed = tuple(i for i, name in enumerate(names) if name not in output)
     if summed:
-        x = lax.reduce_sum(x, summed)
         names = "".join(name for name in names if name in output)
+        wanted = before_transpose(out_sharding, [names.index(name) for name in output])
+        x = lax.reduce_sum(x, summed, out_sharding=wanted)
     return _ordered(x, names, output)
 
 
@@ -188,8 +196,9 @@ def _ordered(x: Array, names: str, output: str) -> Array:
 
 
 def _two(
-    operands: list[Array], names: list[str], output: str, precision: Any, dtype: Any, product: Any
-) -> Array:
+    operands: list[Array], names: list[str], output: str, precision: Any, dtype: Any, product: Any,
+    out_sharding: Any,
+) -> Array:  # fmt: skip
     (lhs, rhs), (lhs_names, rhs_names) = operands, names
     lhs, lhs_names = _alone(lhs, lhs_names, rhs_names, output)
     rhs, rhs_names = _alone(rhs, rhs_names, lhs_names, output)
@@ -209,7 +218,11 @@ def _two(
         # The operands in the other order need no transposition of the result.
         numbers = tuple((b, a) for a, b in numbers)
         lhs, rhs, natural = rhs, lhs, swapped
-    out = product(lhs, rhs, numbers, precision=precision, preferred_element_type=dtype)
+    options = {"precision": precision, "preferred_element_type": dtype}
+    if out_sharding is not None:
+        order = [natural.index(name) for name in output]
+        options["out_sharding"] = before_transpose(out_sharding, order)
+    out = product(lhs, rhs, numbers, **options)
     return _ordered(out, natural, output)
 
 

@@ -220,6 +220,17 @@ def _check_cotangent(call: VJPCall, index: int, ct: Value, aval: AbstractValue) 
                 "Give each cotangent the shape of its argument; sum over broadcast axes.",
             )
         )
+    if getattr(given, "_sharding", None) is not getattr(expected, "_sharding", None):
+        raise ValueError(
+            message(
+                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
+                f"output[{index}] of type {given.str_short(False)} for an input of type "
+                f"{aval.str_short(False)}, where the result must have the same type as the args "
+                "tuple, with unreduced and reduced axes exchanged",
+                expected.str_short(False),
+                "Give the product of the rule out_sharding=P(..., unreduced=...), or reshard it.",
+            )
+        )
     return ct
 
 

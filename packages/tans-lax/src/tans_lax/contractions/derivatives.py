@@ -15,8 +15,10 @@ from typing import Any, Final
 import tans_lax as lax
 from tans_core import Primitive, ShapedArray, is_linear_input, typeof
 from tans_core.dtypes import is_complex
+from tans_core.sharding import named_sharding
 from tans_lax.contractions import dot_general_p
 from tans_lax.contractions.types import Axes, DimensionNumbers, free_axes
+from tans_lax.mesh.specs import of_cotangent
 from tans_lax.rows import jvp_of, not_linear
 
 type Value = Any
@@ -38,7 +40,6 @@ def _dot_general_transpose(
     if is_linear_input(lhs) and is_linear_input(rhs):
         not_linear(ct, lhs, rhs)
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
-    params |= {"out_sharding": None}
     lhs_aval = lhs.aval if is_linear_input(lhs) else typeof(lhs)
     rhs_aval = rhs.aval if is_linear_input(rhs) else typeof(rhs)
     batch = len(lhs_batch)
@@ -90,18 +91,28 @@ def _cotangent(
     ct_batch = tuple(range(len(other.batch)))
     ct_first = (*target_batch, *target_free, *target_contracting)
     other_first = (*target_batch, *target_contracting, *target_free)
-    if _is_sorted(other_first) and not _is_sorted(ct_first):
+    swapped = _is_sorted(other_first) and not _is_sorted(ct_first)
+    axes = other_first if swapped else ct_first
+    params |= {"out_sharding": _permuted_sharding(axes, target, ct, other.value)}
+    if swapped:
         numbers = ((other.free, ct_contracting), (other.batch, ct_batch))
         product = dot_general_p.bind(other.value, ct, dimension_numbers=numbers, **params)
-        axes = other_first
     else:
         numbers = ((ct_contracting, other.free), (ct_batch, other.batch))
         product = dot_general_p.bind(ct, other.value, dimension_numbers=numbers, **params)
-        axes = ct_first
     if not _is_sorted(axes):
         permutation = tuple(sorted(range(len(axes)), key=axes.__getitem__))
         product = lax.transpose(product, permutation)
     return _with_dtype(product, target)
+
+
+def _permuted_sharding(axes: Axes, target: ShapedArray, ct: Value, other: Value) -> Any:
+    """Return the sharding of a cotangent whose dimensions stand in the order `axes`."""
+    sharding = of_cotangent(target.to_cotangent(), typeof(ct), typeof(other))
+    if sharding is None:
+        return None
+    partitions = tuple(sharding.spec.partitions[axis] for axis in axes)
+    return named_sharding(sharding.mesh, sharding.spec.update(partitions=partitions))
 
 
 def _is_sorted(axes: Axes) -> bool:

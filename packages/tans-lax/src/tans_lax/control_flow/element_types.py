@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tans_core.sharding import named_sharding
 from tans_core.types import AbstractValue
 
 
@@ -10,8 +11,16 @@ def element_type(aval: Any) -> AbstractValue:
     if not aval.is_sharded:
         return aval.update(shape=aval.shape[1:])
     spec = aval.sharding.spec
-    sharding = aval.sharding.update(spec=spec.update(partitions=tuple(spec)[1:]))
-    return aval.update(shape=aval.shape[1:], sharding=sharding)
+    if spec.partitions[0] is not None:
+        raise ValueError(
+            f"scan: given a stacked value of type {aval.str_short()}, whose leading dimension is "
+            "sharded; expected one that is replicated. Reshard it: the loop runs over that "
+            "dimension on every device."
+        )
+    spec = spec.update(partitions=spec.partitions[1:])
+    return aval.update(
+        shape=aval.shape[1:], sharding=named_sharding(aval.sharding.mesh, spec)
+    )
 
 
 def stacked_type(aval: Any, length: int) -> AbstractValue:
@@ -20,5 +29,5 @@ def stacked_type(aval: Any, length: int) -> AbstractValue:
     if not aval.is_sharded:
         return aval.update(shape=shape)
     spec = aval.sharding.spec
-    sharding = aval.sharding.update(spec=spec.update(partitions=(None, *spec)))
-    return aval.update(shape=shape, sharding=sharding)
+    spec = spec.update(partitions=(None, *spec.partitions))
+    return aval.update(shape=shape, sharding=named_sharding(aval.sharding.mesh, spec))

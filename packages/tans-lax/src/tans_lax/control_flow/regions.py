@@ -22,6 +22,8 @@ def emit(
     ctx: LoweringContext, body: ClosedJaxpr, operands: Sequence[Value], tokens: Tokens
 ) -> list[Value]:
     """Emit a body at the insertion point; `tokens` is updated to those after it."""
+    # Captured and carried values are constrained inside too, or the compiler communicates there.
+    operands = ctx.constrain(operands, body.in_avals)
     return lower_eqns(ctx.builder, body, operands, tokens)
 
 

@@ -146,7 +146,7 @@ def full_like(
       fill_value: the value, of rank 0.
       dtype: dtype of the result; None is that of `x`, weak if it is.
       shape: shape of the result; None is that of `x`.
-      sharding: sharding of the result; None leaves it to the rule.
+      sharding: sharding of the result; None is that of the type of `x`, if the shape is.
 
     Raises:
       TypeError: `fill_value` has dimensions, or a size is negative.
@@ -158,6 +158,8 @@ def full_like(
     aval = getattr(x, "aval", None)
     if aval is None:
         aval = typeof(x) if is_value(x) else ShapedArray(x.shape, x.dtype)
+    if sharding is None and shape is None:
+        sharding = _sharding_of(aval)
     shape = aval.shape if shape is None else tuple(map(index, shape))
     if dtype is None and type(fill_value) in PYTHON_SCALARS:
         value = _like(aval, fill_value)
@@ -172,9 +174,15 @@ def zeros_like_aval(aval: Any) -> Value:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     zero = _like(aval, 0)
-    if not aval.shape:
+    if not aval.shape and not aval.is_sharded:
         return zero
-    return broadcast_in_dim_p.bind(zero, shape=aval.shape, broadcast_dimensions=(), sharding=None)
+    return broadcast_in_dim_p.bind(
+        zero, shape=aval.shape, broadcast_dimensions=(), sharding=_sharding_of(aval)
+    )
+
+
+def _sharding_of(aval: Any) -> Any:
+    return aval.sharding if getattr(aval, "is_sharded", False) else None
 
 
 def shape_as_value(shape: Shape) -> Value:

@@ -60,7 +60,7 @@ def _gather_transpose(
     unique_indices: bool,
 ) -> tuple[Value, None]:
     operand_bar = lax.scatter_add(
-        zeros_like_aval(operand.aval),
+        zeros_like_aval(operand.aval.to_cotangent()),
         indices,
         ct,
         dimension_numbers.for_scatter(),

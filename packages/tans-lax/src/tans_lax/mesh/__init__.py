@@ -47,6 +47,22 @@ def reshard_to_type(x: Value, aval: Any) -> Value:
     return reshard_p.bind(x, dst_sharding=target)
 
 
+def as_factor(x: Value, ct: Value) -> Value:
+    """Return the factor of a cotangent: reduced along the axes along which that is unreduced.
+
+    A scalar that multiplied a reduced value is replicated, and counts as reduced there.
+    """
+    sharding = getattr(getattr(ct, "aval", None), "_sharding", None)
+    if sharding is None or not sharding.spec.unreduced:
+        return x
+    own = spec_of(typeof(x))
+    missing = sharding.spec.unreduced - own.reduced - own.unreduced
+    if not missing:
+        return x
+    target = own.update(reduced=own.reduced | missing)
+    return reshard_p.bind(x, dst_sharding=named_sharding(sharding.mesh, target))
+
+
 def reshard_seed(x: Value, aval: Any) -> Value:
     """Return the constant that starts a backward pass, with the sharding of the type `aval`.
 

@@ -1,5 +1,6 @@
 """Specs as params of operations: made into shardings, and given the entry of a mapped axis."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tans_core import typeof
@@ -98,3 +99,22 @@ def of_cotangent(aval: Any, *others: Any) -> NamedSharding | None:
     if aval._sharding is not None:
         return aval._sharding
     return named_sharding(mesh_of(aval, *others), PartitionSpec(*(None,) * aval.ndim))
+
+
+def before_transpose(sharding: Sharding, order: Sequence[int]) -> Sharding:
+    """Return the sharding param of a value that becomes one with `sharding` when transposed.
+
+    Args:
+      sharding: that of the transposed value.
+      order: the permutation; dimension ``i`` of the result is dimension ``order[i]`` before.
+    """
+    if sharding is None:
+        return None
+    spec = sharding.spec if isinstance(sharding, NamedSharding) else sharding
+    if len(spec.partitions) > len(order):
+        return sharding  # too long: the operation says so
+    partitions: list[Any] = [None] * len(order)
+    for target, source in enumerate(order[: len(spec.partitions)]):
+        partitions[source] = spec.partitions[target]
+    new = spec.update(partitions=tuple(partitions))
+    return named_sharding(sharding.mesh, new) if isinstance(sharding, NamedSharding) else new

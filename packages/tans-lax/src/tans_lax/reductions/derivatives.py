@@ -19,6 +19,7 @@ from tans_core import (
     typeof,
     zero_tangent,
 )
+from tans_lax.mesh.specs import of_cotangent
 from tans_lax.reductions import (
     argmax_p,
     argmin_p,
@@ -52,7 +53,9 @@ def spread(x: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
 
 
 def _sum_transpose(ct: Value, x: ShapedArray, *, axes: tuple[int, ...], **_: Any) -> Value:
-    return spread(ct, x.shape, axes)
+    kept = tuple(axis for axis in range(x.ndim) if axis not in axes)
+    target = of_cotangent(x.to_cotangent(), typeof(ct))
+    return lax.broadcast_in_dim(ct, x.shape, kept, out_sharding=target)
 
 
 def _extremum_tangent(t: Value, out: Value, x: Value, *, axes: tuple[int, ...], **_: Any) -> Value:

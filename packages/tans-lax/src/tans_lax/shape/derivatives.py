@@ -2,7 +2,10 @@
 
 from typing import Any, Final
 
-from tans_core import Primitive
+from tans_core import Primitive, typeof
+from tans_core.explicit_mode import spec_of
+from tans_core.sharding import named_sharding
+from tans_lax.mesh.specs import mesh_of, of_cotangent
 from tans_lax.reductions import reduce_sum
 from tans_lax.rows import Rule, linear_jvp, linear_transpose_of
 from tans_lax.shape import (
@@ -31,7 +34,17 @@ def _broadcast_in_dim_transpose(
         if shape[dim] == size
     }
     axes = tuple(dim for dim in range(len(shape)) if dim not in kept)
-    return reshape(reduce_sum(ct, axes) if axes else ct, x_aval.shape)
+    return reshape(_summed(ct, axes, x_aval) if axes else ct, x_aval.shape)
+
+
+def _summed(ct: Value, axes: Dims, x_aval: Any) -> Value:
+    """Sum a cotangent; where the operand was reduced, the addends of devices are kept."""
+    own, wanted = spec_of(typeof(ct)), spec_of(x_aval.to_cotangent())
+    if wanted.unreduced <= own.unreduced:
+        return reduce_sum(ct, axes)
+    entries = [e for dim, e in enumerate(own.partitions) if dim not in axes]
+    spec = wanted.update(partitions=tuple(entries))
+    return reduce_sum(ct, axes, out_sharding=named_sharding(mesh_of(typeof(ct), x_aval), spec))
 
 
 def _reshape_transpose(
@@ -39,7 +52,8 @@ def _reshape_transpose(
 ) -> Value:
     del new_sizes, sharding
     if dimensions is None:
-        return reshape(ct, x_aval.shape)
+        target = of_cotangent(x_aval.to_cotangent(), typeof(ct))
+        return reshape(ct, x_aval.shape, out_sharding=target)
     permuted = reshape(ct, tuple(x_aval.shape[i] for i in dimensions))
     return transpose(permuted, inverse(dimensions))
 

@@ -48,7 +48,7 @@ def _dynamic_slice_jvp(
 def _dynamic_slice_transpose(
     ct: Value, operand: Value, *indices: Value, slice_sizes: tuple[int, ...]
 ) -> tuple[Value, ...]:
-    operand_bar = _replace(zeros_like_aval(operand.aval), ct, indices)
+    operand_bar = _replace(zeros_like_aval(operand.aval.to_cotangent()), ct, indices)
     return (operand_bar, *[None] * len(indices))
 
 
@@ -70,7 +70,7 @@ def _dynamic_update_slice_transpose(
     operand_bar = update_bar = None
     update_aval = update.aval if is_linear_input(update) else typeof(update)
     if is_linear_input(operand):
-        operand_bar = _replace(ct, zeros_like_aval(update_aval), indices)
+        operand_bar = _replace(ct, zeros_like_aval(update_aval.to_cotangent()), indices)
     if is_linear_input(update):
         update_bar = _window(ct, indices, update_aval.shape)
     return (operand_bar, update_bar, *[None] * len(indices))

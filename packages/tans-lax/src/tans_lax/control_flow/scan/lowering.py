@@ -43,11 +43,23 @@ class _Steps:
         """
         results: dict[int, list[Value]] = {}
         for row in rows:
-            elements = [regions.element_of(regions.static_rows(x, row, 1)) for x in blocks]
+            single = self.constrain_xs([regions.static_rows(x, row, 1) for x in blocks], 1)
+            elements = [regions.element_of(x) for x in single]
             outs = regions.emit(self.ctx, self.body, [*self.consts, *carry, *elements], tokens)
             carry, results[row] = outs[: self.num_carry], outs[self.num_carry :]
         by_row = [results[row] for row in sorted(results)]
-        return list(carry), [regions.stack_rows(ys) for ys in zip(*by_row, strict=True)]
+        stacked = [regions.stack_rows(ys) for ys in zip(*by_row, strict=True)]
+        return list(carry), self.constrain_ys(stacked, len(by_row))
+
+    def constrain_xs(self, blocks: Sequence[Value], rows: int) -> list[Value]:
+        """Constrain blocks of rows of the xs to their shardings."""
+        avals = self.body.in_avals[len(self.consts) + self.num_carry :]
+        return self.ctx.constrain(blocks, [stacked_type(a, rows) for a in avals])
+
+    def constrain_ys(self, blocks: Sequence[Value], rows: int) -> list[Value]:
+        """Constrain blocks of rows of the stacked results to their shardings."""
+        avals = self.body.out_avals[self.num_carry :]
+        return self.ctx.constrain(blocks, [stacked_type(a, rows) for a in avals])
 
 
 def _scan_lower(
@@ -74,11 +86,12 @@ def _scan_lower(
         carry, ys = steps.run(init, xs, _order(length, reverse), ctx.tokens)
         return [*carry, *ys]
     buffers = [hlo.zeros(a) for a in ys_avals]  # pyright: ignore[reportArgumentType]
+    buffers = steps.constrain_ys(buffers, length)
     carry, buffers = _loop(steps, init, xs, buffers, length, unroll, reverse)
     rest = length - count * unroll
     if rest:
         start = 0 if reverse else length - rest
-        blocks = [regions.static_rows(x, start, rest) for x in xs]
+        blocks = steps.constrain_xs([regions.static_rows(x, start, rest) for x in xs], rest)
         carry, ys = steps.run(carry, blocks, _order(rest, reverse), ctx.tokens)
         at = _start_indices(_integer(start, length), buffers, length)
         buffers = [regions.write_rows(b, y, at) for b, y in zip(buffers, ys, strict=True)]
@@ -114,15 +127,19 @@ def _loop(
         if reverse:
             row = hlo.op1("stablehlo.subtract", i.type, (_integer(length - unroll, length), i))
         at = _start_indices(row, [*xs, *written], length)
-        blocks = [regions.dynamic_rows(x, at, unroll) for x in xs]
+        written = steps.constrain_ys(written, length)
+        wholes = steps.constrain_xs(xs, length)
+        blocks = [regions.dynamic_rows(x, at, unroll) for x in wholes]
+        blocks = steps.constrain_xs(blocks, unroll)
         carry, ys = steps.run(carry, blocks, _order(unroll, reverse), inner)
         written = [regions.write_rows(b, y, at) for b, y in zip(written, ys, strict=True)]
+        written = steps.constrain_ys(written, length)
         following = hlo.op1("stablehlo.add", i.type, (i, _integer(unroll, length)))
         hlo.ret([following, *(inner[e] for e in steps.effects), *carry, *written])
     outs = list(loop.results)[1:]
     tokens.update(zip(steps.effects, outs, strict=False))
     outs = outs[n_tokens:]
-    return outs[:n_carry], outs[n_carry:]
+    return outs[:n_carry], steps.constrain_ys(outs[n_carry:], length)
 
 
 def _integer(value: int, length: int) -> Value:

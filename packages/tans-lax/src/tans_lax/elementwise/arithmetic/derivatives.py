@@ -27,6 +27,7 @@ from tans_lax.elementwise.complex_parts import complex, conj, imag, real
 from tans_lax.elementwise.rounding import RoundingMethod, round
 from tans_lax.elementwise.selection import select
 from tans_lax.elementwise.tangents import div_tangent, mul_tangent
+from tans_lax.mesh import as_factor
 from tans_lax.rows import (
     Rule,
     add_tangents,
@@ -76,14 +77,14 @@ def _same(x: Value) -> Value:
 
 def _mul_transpose(ct: Value, x: Value, y: Value) -> tuple[Value, Value]:
     if type(x) is LinearInput:
-        return reduce_to_type(mul_p.bind(ct, y), x.aval), None
-    return None, reduce_to_type(mul_p.bind(x, ct), y.aval)
+        return reduce_to_type(mul_p.bind(ct, as_factor(y, ct)), x.aval), None
+    return None, reduce_to_type(mul_p.bind(as_factor(x, ct), ct), y.aval)
 
 
 def _div_transpose(ct: Value, x: Value, y: Value) -> tuple[Value, None]:
     if type(y) is LinearInput:
         not_linear(ct, x, y)
-    return reduce_to_type(div_p.bind(ct, y), x.aval), None
+    return reduce_to_type(div_p.bind(ct, as_factor(y, ct)), x.aval), None
 
 
 def _sign_jvp(primals: tuple[Value], tangents: tuple[Value]) -> tuple[Value, Value]:
