@@ -112,6 +112,7 @@ _PUBLIC: Final = {
         conv_transpose_shape_tuple
     """,
     "control_flow.scan": "scan scan_p",
+    "mesh": "reshard_p sharding_constraint_p with_sharding_constraint",
     "control_flow.while_loop": "while_loop while_p",
     "control_flow.fori_loop": "fori_loop",
     "control_flow.cond": "cond cond_p switch",
@@ -123,6 +124,7 @@ _PUBLIC: Final = {
         select_and_scatter_add_p select_and_scatter_p
     """,
     "windows.padding": "padtype_to_pads",
+    "fourier": "FftType fft fft_p",
     "random_bits": """
         RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p threefry2x32
         threefry2x32_p
@@ -137,6 +139,8 @@ __all__ = sorted(_FAMILY_OF)  # noqa: PLE0605  (computed from the table above)
 def __getattr__(name: str) -> Any:
     family = _FAMILY_OF.get(name)
     if family is None:
+        if name == "linalg":
+            return import_module(f"{__name__}.linalg")
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}; expected one of its public names. "
             f"See dir({__name__})."

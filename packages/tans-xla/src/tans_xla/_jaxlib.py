@@ -91,6 +91,7 @@ def load_lapack() -> dict[str, Any]:
 # Compiling and dispatch.
 CompileOptions = xla_client.CompileOptions
 HloSharding = xla_client.HloSharding
+OpSharding = xla_client.OpSharding
 DeviceAssignment = xla_client.DeviceAssignment
 LoadedExecutable = jaxlib_core.LoadedExecutable
 PjitFunction = jaxlib_core.PjitFunction
