@@ -8,7 +8,6 @@ from tans_core.mesh import EMPTY_ABSTRACT_MESH, EMPTY_MESH, AbstractMesh, AxisTy
 from tans_core.partition_spec import P
 from tans_core.sharding import (
     DuplicateSpecError,
-    IndivisibleError,
     abstract_sharding,
     empty_sharding,
     named_sharding,
@@ -141,33 +140,6 @@ def test_sharding_over_abstract_mesh_has_no_devices():
         "NamedSharding(mesh=AbstractMesh('x': 2, 'y': 4, axis_types=(Explicit, Explicit)), "
         "spec=P('x',))"
     )
-
-
-@pytest.mark.parametrize(
-    ("spec", "text"),
-    [
-        (P(), "{replicated}"),
-        (P("x"), "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"),
-        (P(None, ("y", "x")), "{devices=[1,8]<=[2,4]T(1,0)}"),
-        (P("x", "y"), "{devices=[2,4]<=[8]}"),
-        (P(unreduced={"x"}), "{devices=[1,1,2,4]<=[8] last_tile_dims={unreduced, replicated}}"),
-        (P("y", unreduced={"x"}), "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dims={unreduced}}"),
-        (P(unreduced={"x", "y"}), "{unreduced}"),
-    ],
-    ids=str,
-)
-def test_compiler_sharding(spec, text):
-    assert str(NamedSharding(ABSTRACT, spec)._to_xla_hlo_sharding(2)) == text
-
-
-def test_shard_shapes():
-    assert NamedSharding(ABSTRACT, P("x", "y")).shard_shape((8, 4)) == (4, 1)
-    assert NamedSharding(ABSTRACT, P(("x", "y"))).shard_shape((8, 3)) == (1, 3)
-    assert NamedSharding(ABSTRACT, P()).shard_shape(()) == ()
-    with pytest.raises(IndivisibleError, match="7"):
-        NamedSharding(ABSTRACT, P("x")).shard_shape((7,))
-    with pytest.raises(ValueError, match="2 entries"):
-        NamedSharding(ABSTRACT, P("x", "y")).shard_shape((8,))
 
 
 def test_replication():

@@ -27,14 +27,6 @@ class LegacyPrngKeyState(enum.StrEnum):
     ERROR = "error"
 
 
-class RuntimeTracebackMode(enum.StrEnum):
-    """Which Python traceback travels with a launched program."""
-
-    OFF = "off"
-    ON = "on"
-    FULL = "full"
-
-
 MATMUL_PRECISIONS: Final = (
     *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
     *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"),

@@ -16,7 +16,6 @@ from tans_core.choices import PRNG_IMPLEMENTATIONS as PRNG_IMPLEMENTATIONS
 from tans_core.choices import ExplicitX64Mode as ExplicitX64Mode
 from tans_core.choices import LegacyPrngKeyState as LegacyPrngKeyState
 from tans_core.choices import NumpyDtypePromotion as NumpyDtypePromotion
-from tans_core.choices import RuntimeTracebackMode as RuntimeTracebackMode
 from tans_core.flags import Flag, FlagValue, Override
 from tans_core.inert_flags import INERT_DEFAULTS
 from tans_core.spelling import did_you_mean
@@ -25,7 +24,6 @@ _GUARD: Final = flags.optional(
     flags.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit")
 )
 _LEVELS: Final = flags.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
-_CHECK: Final = flags.one_of("ignore", "raise")
 
 _by_name: Final[dict[str, Flag]] = {}
 
@@ -85,31 +83,10 @@ softmax_custom_jvp = _staged(
 high_dynamic_range_gumbel = _staged(
     "jax_high_dynamic_range_gumbel", False, "Gumbel samples with full tails."
 )
-allow_f16_reductions = _staged(
-    "jax_allow_f16_reductions", True, "Let reductions accumulate in 16 bits."
-)
 auto_pcast = _staged("jax_auto_pcast", True, "Insert casts to varying values by itself.")
 check_vma = _staged("check_vma", False, "Check varying manual axes in shard_map.")
-check_static_indices = _staged(
-    "jax_check_static_indices", False, "Raise for static indices out of bounds."
-)
-error_checking_behavior_nan = _staged(
-    "jax_error_checking_behavior_nan",
-    "ignore",
-    "What nan results do in checked code.",
-    parse=_CHECK,
-)
-error_checking_behavior_divide = _staged(
-    "jax_error_checking_behavior_divide", "ignore", "What division by zero does.", parse=_CHECK
-)
-error_checking_behavior_oob = _staged(
-    "jax_error_checking_behavior_oob", "ignore", "What indices out of bounds do.", parse=_CHECK
-)
 use_shardy_partitioner = _staged(
     "jax_use_shardy_partitioner", True, "Always true in Tans: Shardy partitions programs."
-)
-mutable_array_checks = _staged(
-    "jax_mutable_array_checks", True, "Check aliasing of mutable arrays."
 )
 disable_bwd_checks = _flag(
     "jax_disable_bwd_checks", False, "Skip type checks of custom backward passes."
@@ -121,8 +98,6 @@ default_device = _staged("jax_default_device", None, "Device of new arrays.", pa
 no_execution = _staged("jax_no_execution", False, "Raise when a program is launched.")
 optimization_level = _flag("jax_optimization_level", "UNKNOWN", parse=_LEVELS, jit_key=True)
 memory_fitting_level = _flag("jax_memory_fitting_level", "O2", parse=_LEVELS, jit_key=True)
-xla_profile_version = _flag("jax_xla_profile_version", 0, jit_key=True)
-enable_pgle = _flag("jax_enable_pgle", False, jit_key=True)
 platforms = _flag(
     "jax_platforms", None, "Backends to start, in order: 'cpu,cuda'.", parse=_OPTIONAL_TEXT
 )
@@ -135,17 +110,12 @@ cpu_collectives_implementation = _flag(
     parse=flags.optional(flags.one_of("gloo", "mpi", "megascale")),
 )
 pjrt_client_create_options = _flag("jax_pjrt_client_create_options", None, parse=flags.anything)
-embedded_constants_max_bytes = _staged(
-    "jax_embedded_constants_max_bytes", 32, "Largest constant written into the program."
-)
-captured_constants_warn_bytes = _flag("jax_captured_constants_warn_bytes", 2000000000)
 
 # Flags for finding faults.
 debug_nans = _flag("jax_debug_nans", False, "Raise FloatingPointError for nan results.")
 debug_infs = _flag("jax_debug_infs", False, "Raise FloatingPointError for infinities.")
 log_compiles = _flag("jax_log_compiles", False, "Log each trace and compilation.")
 explain_cache_misses = _flag("jax_explain_cache_misses", False, "Log why jit retraced.")
-log_checkpoint_residuals = _flag("jax_log_checkpoint_residuals", False)
 check_tracer_leaks = _flag("jax_check_tracer_leaks", False, "Find escaped tracers.")
 enable_checks = _flag("jax_enable_checks", False, "Check jaxprs and types internally.")
 no_tracing = _flag("jax_no_tracing", False, "Raise when a function is traced.")
@@ -155,9 +125,6 @@ traceback_filtering = _flag(
     "How frames of Tans are left out of tracebacks.",
     parse=flags.one_of("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
 )
-tracer_error_num_traceback_frames = _flag("jax_tracer_error_num_traceback_frames", 5)
-include_full_tracebacks_in_locations = _flag("jax_include_full_tracebacks_in_locations", True)
-traceback_in_locations_limit = _flag("jax_traceback_in_locations_limit", 100)
 legacy_prng_key = _flag("jax_legacy_prng_key", LegacyPrngKeyState.ALLOW)
 enable_custom_prng = _flag("jax_enable_custom_prng", False)
 transfer_guard_host_to_device = _flag("jax_transfer_guard_host_to_device", None, parse=_GUARD)
@@ -170,35 +137,6 @@ array_garbage_collection_guard = _flag(
     parse=flags.optional(flags.one_of("allow", "log", "fatal")),
 )
 thread_guard = _flag("jax_thread_guard", False)
-send_traceback_to_runtime = _flag(
-    "jax_send_traceback_to_runtime",
-    RuntimeTracebackMode.OFF,
-)
-pprint_use_color = _flag("jax_pprint_use_color", True, "Colour printed jaxprs.")
-debug_log_modules = _flag("jax_debug_log_modules", "")
-logging_level = _flag(
-    "jax_logging_level",
-    None,
-    parse=flags.optional(flags.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
-)
-dump_ir_to = _flag("jax_dump_ir_to", "", "Folder for a copy of each program.")
-dump_ir_modes = _flag("jax_dump_ir_modes", "stablehlo")
-
-# The persistent compilation cache.
-enable_compilation_cache = _flag("jax_enable_compilation_cache", True)
-compilation_cache_dir = _flag("jax_compilation_cache_dir", None, parse=_OPTIONAL_TEXT)
-compilation_cache_max_size = _flag("jax_compilation_cache_max_size", -1)
-persistent_cache_min_compile_time_secs = _flag("jax_persistent_cache_min_compile_time_secs", 1.0)
-persistent_cache_min_entry_size_bytes = _flag("jax_persistent_cache_min_entry_size_bytes", 0)
-persistent_cache_enable_xla_caches = _flag(
-    "jax_persistent_cache_enable_xla_caches",
-    "xla_gpu_per_fusion_autotune_cache_dir",
-    parse=_OPTIONAL_TEXT,
-)
-raise_persistent_cache_errors = _flag("jax_raise_persistent_cache_errors", False)
-compilation_cache_include_metadata_in_key = _flag(
-    "jax_compilation_cache_include_metadata_in_key", False
-)
 
 for _name, _default in INERT_DEFAULTS.items():
     _flag(_name, _default, "Accepted; changes nothing in Tans.")

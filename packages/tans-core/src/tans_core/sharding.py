@@ -9,7 +9,6 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from tans_core import hlo_sharding
 from tans_core._jaxlib import GSPMDSharding as GSPMDSharding
 from tans_core._jaxlib import NamedSharding as NamedSharding
 from tans_core._jaxlib import Sharding as Sharding
@@ -56,34 +55,6 @@ def single_device_sharding(device: Device, memory_kind: str | None = None) -> Si
 
 
 register_cache(single_device_sharding.cache_clear, holds_backend=True)
-
-
-def _named_hlo(self: NamedSharding, ndim: int) -> Any:
-    cache = self.__dict__
-    hlo = cache.get(ndim)
-    if hlo is None:
-        cache[ndim] = hlo = hlo_sharding.make_hlo_sharding(self.mesh, self.spec, ndim)
-    return hlo
-
-
-def _shard_shape(self: Any, global_shape: Shape) -> Shape:
-    """Return the shape of one device's part of an array of `global_shape`.
-
-    Raises:
-      ValueError: the spec is longer than the shape.
-      IndivisibleError: a dimension is not divisible by the number of its shards.
-    """
-    shape = tuple(global_shape)
-    self.check_compatible_aval(shape)
-    counts = hlo_sharding.shard_counts(self._to_xla_hlo_sharding(len(shape)), len(shape))
-    for dim, (size, count) in enumerate(zip(shape, counts, strict=True)):
-        if size % count:
-            raise IndivisibleError(
-                f"{self!r} splits dimension {dim} of an array of shape {shape} into {count} "
-                f"shards, but its size {size} is not divisible by {count}. Pad the array, or leave "
-                "this dimension out of the spec."
-            )
-    return tuple(size // count for size, count in zip(shape, counts, strict=True))
 
 
 def _is_fully_replicated(self: NamedSharding) -> bool:
@@ -165,16 +136,12 @@ def attach(cls: type, members: Mapping[str, Any]) -> None:
         setattr(cls, name, member)
 
 
-attach(
-    Sharding,
-    {"memory_kind": property(lambda self: self._memory_kind), "shard_shape": _shard_shape},
-)
+attach(Sharding, {"memory_kind": property(lambda self: self._memory_kind)})
 attach(
     NamedSharding,
     {
         "__repr__": _named_repr,
         "__reduce__": _named_reduce,
-        "_to_xla_hlo_sharding": _named_hlo,
         "check_compatible_aval": _check_compatible,
         "update": _update,
         "with_memory_kind": lambda self, kind: _update(self, memory_kind=kind),
@@ -189,7 +156,6 @@ attach(
         "__repr__": _single_repr,
         "__eq__": _single_eq,
         "__hash__": _single_hash,
-        "_to_xla_hlo_sharding": lambda self, ndim: hlo_sharding.REPLICATED,
         "check_compatible_aval": _always_compatible,
         "with_memory_kind": lambda self, kind: single_device_sharding(self._device, kind),
         "is_fully_replicated": True,

@@ -9,9 +9,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tans_core.cache import register_cache
-from tans_core.hlo_sharding import same_hlo_sharding, shard_counts
-from tans_core.sharding import GSPMDSharding, NamedSharding, Sharding, attach
+from tans_core.sharding import (
+    GSPMDSharding,
+    IndivisibleError,
+    NamedSharding,
+    Sharding,
+    SingleDeviceSharding,
+    attach,
+)
 from tans_xla._jaxlib import Device, DeviceList
+from tans_xla.tilings import REPLICATED, make_hlo_sharding, same_hlo_sharding, shard_counts
 
 type Shape = tuple[int, ...]
 type Index = tuple[slice, ...]
@@ -44,6 +51,34 @@ def _addressable_devices(self: Sharding) -> set[Device]:
 
 def _is_fully_addressable(self: Sharding) -> bool:
     return _devices(self, "is_fully_addressable").is_fully_addressable
+
+
+def _named_hlo(self: NamedSharding, ndim: int) -> Any:
+    cache = self.__dict__
+    hlo = cache.get(ndim)
+    if hlo is None:
+        cache[ndim] = hlo = make_hlo_sharding(self.mesh, self.spec, ndim)
+    return hlo
+
+
+def _shard_shape(self: Any, global_shape: Shape) -> Shape:
+    """Return the shape of one device's part of an array of `global_shape`.
+
+    Raises:
+      ValueError: the spec is longer than the shape.
+      IndivisibleError: a dimension is not divisible by the number of its shards.
+    """
+    shape = tuple(global_shape)
+    self.check_compatible_aval(shape)
+    counts = shard_counts(self._to_xla_hlo_sharding(len(shape)), len(shape))
+    for dim, (size, count) in enumerate(zip(shape, counts, strict=True)):
+        if size % count:
+            raise IndivisibleError(
+                f"{self!r} splits dimension {dim} of an array of shape {shape} into {count} "
+                f"shards, but its size {size} is not divisible by {count}. Pad the array, or leave "
+                "this dimension out of the spec."
+            )
+    return tuple(size // count for size, count in zip(shape, counts, strict=True))
 
 
 def device_indices(hlo: Any, shape: Shape, num_devices: int) -> list[Index]:
@@ -135,6 +170,7 @@ _COMMON: Final[dict[str, Any]] = {
     "devices_indices_map": _devices_indices_map,
     "addressable_devices_indices_map": _addressable_indices_map,
     "is_equivalent_to": _is_equivalent_to,
+    "shard_shape": _shard_shape,
 }
 _GSPMD: Final[dict[str, Any]] = {
     "__eq__": _gspmd_eq,
@@ -146,4 +182,6 @@ _GSPMD: Final[dict[str, Any]] = {
     "num_devices": property(lambda self: len(self._internal_device_list)),
 }
 attach(Sharding, _COMMON)
+attach(NamedSharding, {"_to_xla_hlo_sharding": _named_hlo})
+attach(SingleDeviceSharding, {"_to_xla_hlo_sharding": lambda self, ndim: REPLICATED})
 attach(GSPMDSharding, _GSPMD)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tans_core.hlo_sharding import make_hlo_sharding, same_hlo_sharding
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import GSPMDSharding, NamedSharding, named_sharding, single_device_sharding
 from tans_xla._jaxlib import DeviceList, HloSharding
 from tans_xla.placement import Placement
+from tans_xla.tilings import make_hlo_sharding, same_hlo_sharding
 
 
 def result_shardings(

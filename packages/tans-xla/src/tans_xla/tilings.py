@@ -8,15 +8,12 @@ and the order in which mesh axes fill these entries.
 import math
 from typing import Any, Final
 
-from tans_core._jaxlib import xla_client
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
+from tans_xla._jaxlib import HloSharding, OpSharding
 
-type HloSharding = Any
-
-_HloSharding: Final = xla_client.HloSharding
-REPLICATED: Final = _HloSharding.replicate()
-_Kind: Final = xla_client.OpSharding.Type
+REPLICATED: Final = HloSharding.replicate()
+_Kind: Final = OpSharding.Type
 _REDUCTIONS: Final = {UnreducedKind.max: 1, UnreducedKind.min: 2}  # sum is the default
 
 
@@ -43,7 +40,7 @@ def make_hlo_sharding(mesh: Any, spec: PartitionSpec, ndim: int) -> HloSharding:
     for _, axes in groups:
         order += axes
         tiles.append(math.prod(sizes[i] for i in axes))
-    sharding = _HloSharding.iota_tile(
+    sharding = HloSharding.iota_tile(
         dims=tiles,
         reshape_dims=list(sizes),
         transpose_perm=order,
@@ -70,8 +67,8 @@ def _whole(kind: Any, spec: PartitionSpec) -> HloSharding:
     if kind == _Kind.REPLICATED:
         return REPLICATED
     if kind == _Kind.MANUAL:
-        return _HloSharding.manual()
-    return _with_reduction(_HloSharding.unreduced(), spec)
+        return HloSharding.manual()
+    return _with_reduction(HloSharding.unreduced(), spec)
 
 
 def _with_reduction(sharding: HloSharding, spec: PartitionSpec) -> HloSharding:
