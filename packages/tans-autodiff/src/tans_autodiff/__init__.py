@@ -24,6 +24,7 @@ from tans_autodiff.linear_call import linear_call  # noqa: E402
 from tans_autodiff.linear_solve import custom_linear_solve  # noqa: E402
 from tans_autodiff.linear_transpose import linear_transpose  # noqa: E402
 from tans_autodiff.residuals import NotNeeded, NotSaveable  # noqa: E402
+from tans_autodiff.saved_residuals import print_saved_residuals  # noqa: E402
 from tans_autodiff.symbolic_zero import (  # noqa: E402
     CustomVJPPrimal,
     SymbolicZero,
@@ -62,6 +63,7 @@ __all__ = [
     "linear_call",
     "linear_transpose",
     "linearize",
+    "print_saved_residuals",
     "remat",
     "value_and_grad",
     "vjp",

@@ -7,6 +7,7 @@ from tans_autodiff import (
     checkpoint,
     checkpoint_name,
     checkpoint_policies,
+    print_saved_residuals,
     remat,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",
+    "print_saved_residuals",
     "remat",
 ]

@@ -8,6 +8,7 @@ from tans_autodiff import (
     custom_jvp,
     custom_vjp,
     custom_vjp_primal_tree_values,
+    linear_call,
     zero_from_primal,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "custom_vjp_primal_tree_values",
+    "linear_call",
     "zero_from_primal",
 ]

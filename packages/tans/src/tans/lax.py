@@ -1,11 +1,13 @@
-"""`tans.lax`: the primitives of `tans_lax`, with `map` from `tans_batching`."""
+"""`tans.lax`: the primitives of `tans_lax`, with `map` and the implicit solves."""
 
 from typing import Any
 
 import tans_lax
-from tans_batching import map as map  # noqa: A004  (JAX's name)
+from tans_autodiff import custom_linear_solve as custom_linear_solve
+from tans_autodiff import custom_root as custom_root
+from tans_batching import map as map
 
-__all__ = sorted([*tans_lax.__all__, "map"])  # noqa: PLE0605  (computed)
+__all__ = sorted([*tans_lax.__all__, "custom_linear_solve", "custom_root", "map"])  # noqa: PLE0605  (computed)
 
 
 def __getattr__(name: str) -> Any:
