@@ -66,7 +66,7 @@ _PUBLIC: Final = {
         isrealobj iscomplex isreal isscalar
     """,
     "rounding": "floor ceil trunc rint round around",
-    "dtype_functions": "can_cast finfo iinfo isdtype issubdtype promote_types result_type",
+    "dtype_functions": "astype can_cast finfo iinfo isdtype issubdtype promote_types result_type",
     "diagonals": "diag diagflat diagonal trace tri tril triu",
     "indexing": "take take_along_axis put put_along_axis",
     "rearrangement": "append block flip fliplr flipud repeat resize roll rot90 tile",
@@ -109,8 +109,7 @@ _PUBLIC: Final = {
     "interpolation": "interp unwrap",
     "files": "from_dlpack frombuffer fromfile fromiter fromstring load save savez",
     "products": "cross kron matvec vecdot vecmat",
-    "text": "array_repr array_str",
-    "methods": "astype",
+    "text": "array_repr array_str set_printoptions",
     "scalar_types": """
         bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64
         complex128 bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float8_e3m4 float8_e4m3
@@ -121,7 +120,7 @@ _PUBLIC: Final = {
 _NUMPY_NAMES: Final = frozenset(
     """
     dtype generic number integer signedinteger unsignedinteger inexact floating complexfloating
-    character flexible object_ printoptions get_printoptions set_printoptions
+    character flexible object_ printoptions get_printoptions
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}

@@ -32,10 +32,10 @@ def requested_dtype(dtype: DTypeLike, where: str) -> Any:
 def array(
     object: Any,
     dtype: DTypeLike | None = None,
+    *,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
     out_sharding: Any = None,
 ) -> Array:
@@ -101,7 +101,7 @@ def asarray(
         )
     if type(a) is np.ndarray and dtype is None and device is None and is_evaluating():
         return put_numpy(a)
-    return array(a, dtype, bool(copy), order, device=device, out_sharding=out_sharding)
+    return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:

@@ -7,9 +7,44 @@ import numpy as np
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import finfo as finfo
 from tans_core.dtype_queries import iinfo as iinfo
-from tans_core.dtype_queries import issubdtype as issubdtype
+from tans_core.dtype_queries import issubdtype as _issubdtype
 from tans_core.promotion import promote_types as promote_types
-from tans_core.promotion import result_type as result_type
+from tans_core.promotion import result_type as _result_type
+from tans_numpy.creation import asarray
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype lies at or below another one in the hierarchy of scalar types.
+
+    Args:
+      arg1: dtype.
+      arg2: dtype, or class such as `numpy.floating`; small floats and integers belong to these.
+    """
+    return _issubdtype(arg1, arg2)
+
+
+def result_type(*args: Any) -> Any:
+    """Return the dtype that an operation on all arguments would have.
+
+    Args:
+      *args: arrays, scalars and dtypes.
+
+    Raises:
+      TypePromotionError: they have no common dtype.
+    """
+    return _result_type(*args)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """Return an array converted to a dtype; see the method.
+
+    Args:
+      x: any shape.
+      dtype: dtype of the result.
+      copy: has no effect.
+      device: device or sharding to put the result on.
+    """
+    return asarray(x).astype(dtype, copy=copy, device=device)
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:

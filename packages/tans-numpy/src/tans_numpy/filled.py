@@ -4,6 +4,8 @@ from typing import Any
 
 import tans_lax as lax
 from tans_core import Array, dtypes, typeof
+from tans_core.sharding import NamedSharding
+from tans_lax.mesh import reshard_array
 from tans_numpy.creation import Shape, array, as_shape, requested_dtype
 from tans_numpy.dims import repeat_to
 from tans_numpy.operands import (
@@ -19,9 +21,9 @@ type ArrayLike = Any
 type DTypeLike = Any
 
 
-@composite(static_argnames=("shape", "dtype", "weak"))
-def _filled(value: Any, *, shape: tuple[int, ...], dtype: Any, weak: bool = False) -> Any:
-    return lax.broadcast_in_dim(_strong(value, dtype), shape, ())
+@composite(static_argnames=("shape", "dtype", "out_sharding"))
+def _filled(value: Any, *, shape: tuple[int, ...], dtype: Any, out_sharding: Any = None) -> Any:
+    return lax.broadcast_in_dim(_strong(value, dtype), shape, (), out_sharding=out_sharding)
 
 
 def _strong(value: Any, dtype: Any) -> Any:
@@ -30,22 +32,41 @@ def _strong(value: Any, dtype: Any) -> Any:
     return lax.convert_element_type(value, dtype)
 
 
-@composite(static_argnames=("shape", "dtype", "value", "weak"))
-def _constant(*, shape: tuple[int, ...], dtype: Any, value: Any, weak: bool = False) -> Any:
+@composite(static_argnames=("shape", "dtype", "value", "weak", "out_sharding"))
+def _constant(
+    *, shape: tuple[int, ...], dtype: Any, value: Any, weak: bool = False, out_sharding: Any = None
+) -> Any:
     if dtypes.is_extended(dtype):
         return dtype.zeros(shape)
-    if weak:
-        return lax.broadcast_in_dim(weak_scalar(value, dtype), shape, ())
-    return lax.broadcast_in_dim(dtype.type(value), shape, ())
+    scalar = weak_scalar(value, dtype) if weak else dtype.type(value)
+    return lax.broadcast_in_dim(scalar, shape, (), out_sharding=out_sharding)
 
 
 def _dtype_or_float(dtype: Any, where: str) -> Any:
     return dtypes.default_float() if dtype is None else requested_dtype(dtype, where)
 
 
-def _on(x: Any, device: Any, out_sharding: Any) -> Any:
-    where = out_sharding if device is None else device
-    return x if where is None else device_put(x, where)
+def _on(x: Any, device: Any) -> Any:
+    return x if device is None else device_put(x, device)
+
+
+def _one_place(device: Any, out_sharding: Any, where: str) -> Any:
+    """Return `out_sharding` after checking that it does not compete with `device`."""
+    if device is not None and out_sharding is not None:
+        raise ValueError(
+            f"{where}: given device={device} and out_sharding={out_sharding}, expected at most one "
+            "of them. Leave one out."
+        )
+    return out_sharding
+
+
+def _sharding_like(a: Any, shape: Any, device: Any) -> Any:
+    """Return the sharding in the type of `a`, when the result is to have its shape."""
+    if shape is not None or device is not None or not hasattr(a, "aval"):
+        return None
+    if not getattr(a.aval, "is_sharded", False):
+        return None
+    return a.sharding if isinstance(a.sharding, NamedSharding) else a.aval.sharding
 
 
 def zeros(
@@ -60,8 +81,9 @@ def zeros(
       out_sharding: likewise.
     """
     shape = as_shape(shape, "zeros")
-    out = _constant(shape=shape, dtype=_dtype_or_float(dtype, "zeros"), value=0)
-    return _on(out, device, out_sharding)
+    out_sharding = _one_place(device, out_sharding, "zeros")
+    dtype = _dtype_or_float(dtype, "zeros")
+    return _on(_constant(shape=shape, dtype=dtype, value=0, out_sharding=out_sharding), device)
 
 
 def ones(
@@ -76,8 +98,9 @@ def ones(
       out_sharding: likewise.
     """
     shape = as_shape(shape, "ones")
-    out = _constant(shape=shape, dtype=_dtype_or_float(dtype, "ones"), value=1)
-    return _on(out, device, out_sharding)
+    out_sharding = _one_place(device, out_sharding, "ones")
+    dtype = _dtype_or_float(dtype, "ones")
+    return _on(_constant(shape=shape, dtype=dtype, value=1, out_sharding=out_sharding), device)
 
 
 def empty(
@@ -117,17 +140,21 @@ def full(
     weak = dtype is None and aval.weak_type
     dtype = aval.dtype if dtype is None else requested_dtype(dtype, "full")
     if aval.ndim == 0:
-        value = fill_value if not weak else array(fill_value)
-        out = _filled_weak(value, shape=shape) if weak else _filled(value, shape=shape, dtype=dtype)
+        out_sharding = _one_place(device, out_sharding, "full")
+        if weak:
+            out = _filled_weak(array(fill_value), shape=shape, out_sharding=out_sharding)
+        else:
+            out = _filled(fill_value, shape=shape, dtype=dtype, out_sharding=out_sharding)
     else:
         broadcast_shapes("full", aval.shape, shape)
         out = repeat_to(array(fill_value, dtype), shape)
-    return _on(out, device, out_sharding)
+        out = out if out_sharding is None else reshard_array(out, out_sharding)
+    return _on(out, device)
 
 
-@composite(static_argnames=("shape",))
-def _filled_weak(value: Any, *, shape: tuple[int, ...]) -> Any:
-    return lax.broadcast_in_dim(value, shape, ())
+@composite(static_argnames=("shape", "out_sharding"))
+def _filled_weak(value: Any, *, shape: tuple[int, ...], out_sharding: Any = None) -> Any:
+    return lax.broadcast_in_dim(value, shape, (), out_sharding=out_sharding)
 
 
 def _like(a: Any, dtype: Any, shape: Any, where: str) -> tuple[tuple[int, ...], Any, bool]:
@@ -148,8 +175,16 @@ def zeros_like(
     out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return zeros with the shape and dtype of `a`, unless given."""
-    shape, dtype, weak = _like(a, dtype, shape, "zeros_like")
-    return _on(_constant(shape=shape, dtype=dtype, value=0, weak=weak), device, out_sharding)
+    return _constant_like(a, 0, dtype, shape, device, out_sharding, "zeros_like")
+
+
+def _constant_like(
+    a: Any, value: int, dtype: Any, shape: Any, device: Any, out_sharding: Any, where: str
+) -> Any:
+    sharding = _one_place(device, out_sharding, where) or _sharding_like(a, shape, device)
+    shape, dtype, weak = _like(a, dtype, shape, where)
+    out = _constant(shape=shape, dtype=dtype, value=value, weak=weak, out_sharding=sharding)
+    return _on(out, device)
 
 
 def ones_like(
@@ -157,16 +192,15 @@ def ones_like(
     out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return ones with the shape and dtype of `a`, unless given."""
-    shape, dtype, weak = _like(a, dtype, shape, "ones_like")
-    return _on(_constant(shape=shape, dtype=dtype, value=1, weak=weak), device, out_sharding)
+    return _constant_like(a, 1, dtype, shape, device, out_sharding, "ones_like")
 
 
 def empty_like(
     prototype: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *,
-    device: Any = None, out_sharding: Any = None,
+    device: Any = None,
 ) -> Array:  # fmt: skip
     """Return zeros with the shape and dtype of `prototype`, unless given."""
-    return zeros_like(prototype, dtype, shape, device=device, out_sharding=out_sharding)
+    return zeros_like(prototype, dtype, shape, device=device)
 
 
 def full_like(
@@ -174,5 +208,6 @@ def full_like(
     device: Any = None, out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return an array filled with a value, with the shape and dtype of `a`, unless given."""
+    out_sharding = out_sharding or _sharding_like(a, shape, device)
     shape, dtype, _ = _like(a, dtype, shape, "full_like")
     return full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)

@@ -64,7 +64,14 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     return _concatenate(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
 
 
-concat = concatenate
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
+    """Join arrays along a dimension that they have; see `concatenate`.
+
+    Args:
+      arrays: sequence of arrays, whose shapes are equal except along `axis`.
+      axis: the dimension; None joins the flattened arrays.
+    """
+    return concatenate(arrays, axis)
 
 
 @composite(static_argnames=("axis", "dtype"))
@@ -73,7 +80,7 @@ def _stack(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
         arrays = tuple(promote_dtypes("stack", *arrays))
     else:
         arrays = tuple(lax.convert_element_type(a, dtype) for a in arrays)
-    return lax.concatenate([lax.expand_dims(a, (axis,)) for a in arrays], axis)
+    return lax.stack(arrays, axis)
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_lax.mesh import reshard_array
 from tans_numpy.creation import as_shape, asarray
 from tans_numpy.operands import (
     ArrayLike,
@@ -51,7 +52,7 @@ def _reshape(
     out_sharding: Any = None,
 ) -> Array:
     if order == "C":
-        return lax.reshape(a, shape)
+        return lax.reshape(a, shape, out_sharding=out_sharding)
     flipped = lax.reshape(_reversed(a), shape[::-1])
     return _reversed(flipped)
 
@@ -119,7 +120,11 @@ def reshape(
     if order not in ("C", "F"):
         raise ValueError(f"reshape: given order={order!r}, expected 'C' or 'F'.")
     dims = resolve_shape(shape, typeof(a).size, "reshape")
-    return _reshape(a, dims, order=order)
+    if out_sharding is None:
+        return _reshape(a, dims, order=order)
+    if order != "C":
+        return reshard_array(_reshape(a, dims, order=order), out_sharding)
+    return _reshape(a, dims, order=order, out_sharding=out_sharding)
 
 
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
@@ -155,7 +160,14 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     return _transpose(a, axes=axes)
 
 
-permute_dims = transpose
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
+    """Return `a` with its dimensions in another order; see `transpose`.
+
+    Args:
+      a: any shape.
+      axes: old position of each new dimension.
+    """
+    return transpose(a, axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -259,10 +271,10 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     return _squeeze(a, axis=axes)
 
 
-@composite(static_argnums=(1,), static_argnames=("dims",))
-def _broadcast_to(a: Array, dims: tuple[int, ...]) -> Array:
-    n = typeof(a).ndim
-    return lax.broadcast_in_dim(a, dims, tuple(range(len(dims) - n, len(dims))))
+@composite(static_argnums=(1,), static_argnames=("dims", "out_sharding"))
+def _broadcast_to(a: Array, dims: tuple[int, ...], *, out_sharding: Any = None) -> Array:
+    places = tuple(range(len(dims) - typeof(a).ndim, len(dims)))
+    return lax.broadcast_in_dim(a, dims, places, out_sharding=out_sharding)
 
 
 def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> Array:
@@ -279,7 +291,7 @@ def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> A
     check_arraylike("broadcast_to", array)
     dims = as_shape(shape, "broadcast_to")
     have = typeof(array).shape
-    if have == dims:
+    if have == dims and out_sharding is None:
         return asarray(array)
     fits = len(have) <= len(dims) and all(
         n in (1, m) for n, m in zip(have[::-1], dims[::-1], strict=False)
@@ -289,7 +301,7 @@ def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> A
             f"broadcast_to: given an array with shape {have} and the shape {dims}; expected sizes "
             "equal to those of the new shape or 1, counted from the last dimension."
         )
-    return _broadcast_to(array, dims)
+    return _broadcast_to(array, dims, out_sharding=out_sharding)
 
 
 def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy import reductions
-from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike
+from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, refuse_out
 from tans_numpy.reductions import keep_dims
 from tans_numpy.selection import repeat_to
 from tans_numpy.selection import where as choose
@@ -94,7 +94,7 @@ def _extremum_like(name: str, kind: str, summary: str) -> Any:
         where: ArrayLike | None = None,
     ) -> Array:
         check_arraylike(name, a)
-        reductions.refuse_out(out, name)
+        refuse_out(out, name)
         axes = canonicalize_axes(axis, typeof(a).ndim, name)
         return _nan_extremum(a, initial, where, axes=axes, keepdims=bool(keepdims), kind=kind)
 
@@ -189,7 +189,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     Raises:
       TypeError: booleans.
     """
-    reductions.refuse_out(out, "ptp")
+    refuse_out(out, "ptp")
     check_arraylike("ptp", a)
     if typeof(a).dtype == np.bool_:
         raise TypeError("ptp: given booleans, expected numbers. Convert them: x.astype(int).")

@@ -184,11 +184,11 @@ def _power_of_two(exponent: Any, dtype: Any) -> Any:
 @composite
 def _modf(x: Any) -> tuple[Array, Array]:
     (x,) = promote_dtypes_inexact("modf", x)
-    whole = lax.select(lax.ge(x, lax.full_like(x, 0)), lax.floor(x), lax.ceil(x))
-    infinite = lax.eq(lax.abs(x), typeof(x).dtype.type(np.inf))
-    part = lax.sub(x, whole)
-    zero = lax.mul(lax.full_like(x, 0), _sign_with_zero(x))
-    return lax.select(infinite, zero, part), whole
+    whole = lax.select(lax.lt(x, scalar_like(x, 0)), lax.ceil(x), lax.floor(x))
+    infinite = lax.eq(lax.abs(x), scalar_like(x, np.inf))
+    # inf - inf would be nan; the part behind the point is 0, with the sign of x.
+    signed_zero = lax.mul(lax.sign(x), scalar_like(x, 0))
+    return lax.select(infinite, signed_zero, lax.sub(x, whole)), whole
 
 
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
@@ -290,6 +290,15 @@ def sinc(x: ArrayLike, /) -> Array:
     return lax.select(small, series + dtype.type(1), lax.div(lax.sin(safe), safe))
 
 
+def _nested(x: Any, ratios: np.ndarray) -> Any:
+    """Compute ``1 + r_n x (1 + r_(n-1) x (...))`` for the ratios of a series' terms, last first."""
+
+    def step(total: Any, ratio: Any) -> Any:
+        return total * x * ratio + typeof(x).dtype.type(1), None
+
+    return lax.scan(step, lax.full_like(x, 1), ratios)[0]
+
+
 @composite
 def i0(x: ArrayLike) -> Array:
     """Compute the modified Bessel function of the first kind, of order 0.
@@ -308,15 +317,12 @@ def i0(x: ArrayLike) -> Array:
     wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     x = lax.abs(lax.convert_element_type(x, wide))
     edge = 12.0 if wide.itemsize == 4 else 25.0
-    small = lax.min(x, wide.type(edge))
+    small, large = lax.min(x, wide.type(edge)), lax.max(x, wide.type(edge))
     quarter = lax.square(small) * wide.type(0.25)
-    total: Any = lax.full_like(x, 1)
-    for k in range(60 if wide.itemsize > 4 else 34, 0, -1):
-        total = total * quarter * wide.type(1 / (k * k)) + wide.type(1)
-    large = lax.max(x, wide.type(edge))
-    tail: Any = lax.full_like(x, 1)
-    for k in range(20 if wide.itemsize > 4 else 10, 0, -1):
-        tail = tail * wide.type((2 * k - 1) ** 2 / (8 * k)) / large + wide.type(1)
+    k = np.arange(60 if wide.itemsize > 4 else 34, 0, -1.0)
+    total = _nested(quarter, (1 / (k * k)).astype(wide))
+    k = np.arange(20 if wide.itemsize > 4 else 10, 0, -1.0)
+    tail = _nested(wide.type(1) / large, ((2 * k - 1) ** 2 / (8 * k)).astype(wide))
     asymptotic = lax.exp(large) * tail / lax.sqrt(large * wide.type(2 * np.pi))
     return lax.convert_element_type(lax.select(x <= wide.type(edge), total, asymptotic), dtype)
 

@@ -262,3 +262,11 @@ def canonicalize_axes(axis: Any, ndim: int, name: str = "axis") -> tuple[int, ..
             f"{name}: given axes {axis}, expected each axis once. Drop the duplicates."
         )
     return axes
+
+
+def refuse_out(out: Any, name: str) -> None:
+    """Raise NotImplementedError if an array to write to is given."""
+    if out is not None:
+        raise NotImplementedError(
+            f"{name}: given out=, expected None: arrays can't be written to. Use the result."
+        )

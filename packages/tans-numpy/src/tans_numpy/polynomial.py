@@ -27,11 +27,13 @@ type Array = Any
 def _polyval(p: Any, x: Any, *, unroll: int) -> Array:
     p, x = promote_dtypes("polyval", p, x)
     dims, n = typeof(x).shape, typeof(p).shape[0]
-    total: Any = lax.full(dims, 0, typeof(p).dtype)
-    if n <= unroll:
-        for k in range(n):
-            total = add.inline(multiply.inline(total, x), lax.index_in_dim(p, k, 0, keepdims=False))
+    if 0 < n <= unroll:
+        first, *rest = lax.unstack(p)
+        total: Any = lax.broadcast_in_dim(first, dims, ()) if dims else first
+        for coefficient in rest:
+            total = add.inline(multiply.inline(total, x), coefficient)
         return total
+    total = lax.full(dims, 0, typeof(p).dtype)
 
     def step(total: Any, coefficient: Any) -> Any:
         return add.inline(multiply.inline(total, x), coefficient), None

@@ -8,6 +8,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, typeof
+from tans_numpy.dims import keep_dims
 from tans_numpy.indexing import take, take_along_axis
 from tans_numpy.manipulation import broadcast_to, moveaxis, reshape, transpose
 from tans_numpy.operands import (
@@ -15,8 +16,8 @@ from tans_numpy.operands import (
     canonicalize_axes,
     check_arraylike,
     promote_dtypes_inexact,
+    refuse_out,
 )
-from tans_numpy.reductions import keep_dims, refuse_out
 from tans_xla import composite
 
 type Array = Any

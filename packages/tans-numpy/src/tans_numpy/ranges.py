@@ -12,8 +12,7 @@ from tans_core.dtype_queries import iinfo
 from tans_core.errors import ConcretizationTypeError
 from tans_core.promotion import result_type
 from tans_numpy.creation import as_shape, asarray, requested_dtype
-from tans_numpy.joining import stack
-from tans_numpy.manipulation import broadcast_arrays, moveaxis, reshape, swapaxes
+from tans_numpy.manipulation import broadcast_arrays, moveaxis
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, to_inexact
 from tans_numpy.ufuncs.exponential import log10
 from tans_numpy.ufuncs.powers import power
@@ -173,8 +172,7 @@ def _blend(start: Any, stop: Any, num: int, divisor: int, endpoint: bool, dtype:
     real = np.dtype(dtype.type(0).real.dtype)
     dims = typeof(start).shape
     t = lax.div(lax.iota(real, num), real.type(divisor))
-    t = lax.reshape(t, (num,) + (1,) * len(dims))
-    t = lax.broadcast_in_dim(t, (num, *dims), tuple(range(len(dims) + 1)))
+    t = lax.broadcast_in_dim(t, (num, *dims), (0,)) if dims else t
     t = lax.convert_element_type(t, dtype) if real != dtype else t
     first = lax.broadcast(start, (num,))
     last = lax.broadcast(stop, (num,))
@@ -258,16 +256,40 @@ def meshgrid(
     if any(typeof(x).ndim > 1 for x in xi):
         raise ValueError("meshgrid: given an array with several dimensions, expected vectors.")
     n = len(xi)
-    out = [reshape(x, (1,) * i + (typeof(x).size,) + (1,) * (n - i - 1)) for i, x in enumerate(xi)]
-    out = out if sparse else broadcast_arrays(*out)
-    return tuple(swapaxes(x, 0, 1) for x in out) if indexing == "xy" and n > 1 else tuple(out)
+    # Coordinates of the first two dimensions change places for "xy".
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[:2] = (1, 0)
+    sizes = [typeof(x).size for x in xi]
+    dims = tuple(sizes[places.index(k)] for k in range(n))
+    return tuple(
+        _along(x, dims=tuple(m if k == place or not sparse else 1 for k, m in enumerate(dims)),
+               axis=place)
+        for x, place in zip(xi, places, strict=True)
+    )  # fmt: skip
+
+
+@composite(static_argnames=("dims", "axis"))
+def _along(x: Any, *, dims: tuple[int, ...], axis: int) -> Array:
+    """Repeat a vector or scalar to a shape, its elements along one dimension."""
+    if not typeof(x).ndim:
+        return lax.broadcast_in_dim(x, dims, ())
+    return lax.broadcast_in_dim(x, dims, (axis,))
 
 
 def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     """Return the index of each element of an array with the shape `dimensions`."""
     dims = as_shape(dimensions, "indices")
     target = dtypes.default_int() if dtype is None else requested_dtype(dtype, "indices")
-    grids = meshgrid(*(arange(n, dtype=target) for n in dims), sparse=sparse, indexing="ij")
-    if sparse:
-        return tuple(grids)
-    return stack(grids) if grids else asarray(np.zeros((0,), target))
+    return _indices(dims=dims, dtype=target, sparse=bool(sparse))
+
+
+@composite(static_argnames=("dims", "dtype", "sparse"))
+def _indices(*, dims: tuple[int, ...], dtype: Any, sparse: bool) -> Any:
+    if not dims:
+        return () if sparse else lax.full((0,), 0, dtype)
+    grids = []
+    for axis, n in enumerate(dims):
+        shape = tuple(n if k == axis else 1 for k in range(len(dims))) if sparse else dims
+        grids.append(lax.broadcasted_iota(dtype, shape, axis))
+    return tuple(grids) if sparse else lax.stack(grids, 0)

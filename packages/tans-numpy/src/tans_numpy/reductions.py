@@ -11,7 +11,13 @@ from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import requested_dtype
 from tans_numpy.dims import keep_dims
 from tans_numpy.manipulation import broadcast_to
-from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, to_inexact
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axes,
+    check_arraylike,
+    refuse_out,
+    to_inexact,
+)
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
@@ -25,14 +31,6 @@ _SMALL_FLOATS = ("float16", "bfloat16")
 def _axes(a: ArrayLike, axis: Axis, name: str) -> tuple[int, ...]:
     check_arraylike(name, a)
     return canonicalize_axes(axis, typeof(a).ndim, name)
-
-
-def refuse_out(out: Any, name: str) -> None:
-    """Raise NotImplementedError if an array to write to is given."""
-    if out is not None:
-        raise NotImplementedError(
-            f"{name}: given out=, expected None: arrays can't be written to. Use the result."
-        )
 
 
 def _masked(a: Array, where: Any, fill: Any) -> Array:
@@ -95,7 +93,6 @@ def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
         promote_integers: bool = True,
-        out_sharding: Any = None,
     ) -> Array:
         refuse_out(out, kind)
         axes = _axes(a, axis, kind)
@@ -120,7 +117,6 @@ def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
       initial: value to start with.
       where: booleans that broadcast to `a`; elements where it is False are left out.
       promote_integers: whether small integers become the default integer.
-      out_sharding: sharding of the result in explicit mode.
     """
     return reduction
 
@@ -166,7 +162,6 @@ def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
         keepdims: bool = False,
         initial: ArrayLike | None = None,
         where: ArrayLike | None = None,
-        out_sharding: Any = None,
     ) -> Array:
         refuse_out(out, kind)
         axes = _axes(a, axis, kind)
@@ -182,7 +177,6 @@ def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
       keepdims: keep reduced dimensions with size 1.
       initial: value to start with.
       where: booleans that broadcast to `a`; needs `initial`.
-      out_sharding: sharding of the result in explicit mode.
 
     Raises:
       ValueError: nothing to reduce, or `where` without `initial`.

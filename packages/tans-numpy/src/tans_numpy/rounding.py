@@ -14,9 +14,7 @@ from tans_xla import composite
 type Array = Any
 
 
-def _to_integer(
-    operation: Any, name: str, summary: str, keeps_integers: bool = True
-) -> Any:
+def _to_integer(operation: Any, name: str, summary: str, keeps_integers: bool = True) -> Any:
     def ufunc(x: ArrayLike, /) -> Array:
         check_arraylike(name, x)
         dtype = typeof(x).dtype
@@ -34,10 +32,19 @@ ceil = _to_integer(lax.ceil, "ceil", "Round up to an integer.")
 
 
 def _toward_zero(x: Any) -> Any:
-    return lax.select(lax.lt(x, lax.full_like(x, 0)), lax.ceil(x), lax.floor(x))
+    return lax.select(lax.lt(x, scalar_like(x, 0)), lax.ceil(x), lax.floor(x))
 
 
-trunc = _to_integer(_toward_zero, "trunc", "Round toward zero to an integer.")
+_trunc = _to_integer(_toward_zero, "trunc", "Round toward zero to an integer.")
+
+
+def trunc(x: ArrayLike) -> Array:
+    """Round toward zero to an integer.
+
+    Args:
+      x: array of any shape, or a scalar; real.
+    """
+    return _trunc(x)
 
 
 def _half_to_even(x: Any) -> Any:

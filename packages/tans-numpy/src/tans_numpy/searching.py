@@ -1,6 +1,6 @@
 """Finding elements: argmax, nonzero, searchsorted and relatives."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
 
 type Array = Any
+
+_FEW: Final = 64  # length up to which comparing all pairs beats bisection
 
 
 @composite(static_argnames=("axis", "keepdims", "kind", "nan"))
@@ -136,8 +138,8 @@ def _nonzero(a: Array, fill: Any, *, size: int) -> tuple[Array, ...]:
     stride = total
     for k, n in enumerate(shape):
         stride = stride // n if n else 0
-        along = lax.div(positions, index.type(max(stride, 1)))
-        along = lax.rem(along, index.type(max(n, 1)))
+        along = positions if stride == 1 else lax.div(positions, index.type(max(stride, 1)))
+        along = lax.rem(along, index.type(max(n, 1))) if k else along
         value = fill[k] if isinstance(fill, tuple) else fill
         filled = lax.full((size,), 0, index) if value is None else (
             lax.broadcast(lax.convert_element_type(value, index), (size,))
@@ -203,33 +205,52 @@ def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: bool = False) -> Arr
     return _count_nonzero(a, axis=axes, keepdims=bool(keepdims))
 
 
+def _comparison(v: Array, side: str) -> Any:
+    """Return the function that tells whether an element of `a` goes before the values `v`."""
+    compare = lax.lt if side == "left" else lax.le
+    if not dtypes.is_inexact(typeof(v).dtype):
+        return lambda x: compare(x, v)
+    # nan sorts behind all numbers.
+    v_is_nan = lax.ne(v, v)
+
+    def goes_before(x: Array) -> Array:
+        if side == "left":
+            return lax.bitwise_or(compare(x, v), lax.bitwise_and(v_is_nan, lax.eq(x, x)))
+        return lax.bitwise_or(compare(x, v), v_is_nan)
+
+    return goes_before
+
+
+@composite(static_argnames=("side",))
+def _count_before(a: Array, v: Array, *, side: str) -> Array:
+    """Compare all pairs, which is fastest for short vectors: a fused sum, without a gather."""
+    a, v = promote_dtypes("searchsorted", a, v)
+    n, dims = typeof(a).shape[0], typeof(v).shape
+    all_pairs = (*dims, n)
+    a = lax.broadcast_in_dim(a, all_pairs, (len(dims),))
+    before = _comparison(lax.broadcast_in_dim(v, all_pairs, tuple(range(len(dims)))), side)(a)
+    return lax.reduce_sum(lax.convert_element_type(before, dtypes.default_int()), (len(dims),))
+
+
 @composite(static_argnames=("side",))
 def _searchsorted(a: Array, v: Array, *, side: str) -> Array:
     a, v = promote_dtypes("searchsorted", a, v)
     index = dtypes.default_int()
     n, dims = typeof(a).shape[0], typeof(v).shape
-    low, high = lax.full(dims, 0, index), lax.full(dims, n, index)
+    goes_before = _comparison(v, side)
 
-    # nan sorts behind all numbers.
-    def goes_right(x: Array, y: Array) -> Array:
-        before = lax.lt(x, y) if side == "left" else lax.le(x, y)
-        if not dtypes.is_inexact(typeof(x).dtype):
-            return before
-        nan_x, nan_y = lax.ne(x, x), lax.ne(y, y)
-        behind = lax.bitwise_and(nan_y, lax.bitwise_not(nan_x) if side == "left" else (
-            lax.full_like(nan_x, True)
-        ))  # fmt: skip
-        return lax.bitwise_or(before, behind)
-
-    for _ in range(max(n, 1).bit_length()):
+    def halve(_: Any, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = bounds
         middle = lax.div(lax.add(low, high), index.type(2))
-        right = goes_right(take(a, middle, 0, mode="clip"), v) if n else lax.lt(low, high)
-        right = lax.bitwise_and(right, lax.lt(low, high))
-        low, high = (
+        # With the bounds together, the middle is behind the end or known not to go before.
+        right = lax.bitwise_and(goes_before(take(a, middle, 0, mode="clip")), lax.lt(low, high))
+        return (
             lax.select(right, lax.add(middle, index.type(1)), low),
             lax.select(right, high, middle),
         )
-    return low
+
+    start = (lax.full(dims, 0, index), lax.full(dims, n, index))
+    return lax.fori_loop(0, n.bit_length(), halve, start)[0]
 
 
 def searchsorted(
@@ -243,7 +264,8 @@ def searchsorted(
       v: values, any shape.
       side: "left" goes before equal elements, "right" behind them.
       sorter: indices that sort `a`.
-      method: accepted for compatibility; the search is always binary.
+      method: "compare_all" compares all pairs, as the default does for short vectors; the others
+        search by bisection.
 
     Raises:
       ValueError: unknown side, or `a` is not a vector.
@@ -262,4 +284,6 @@ def searchsorted(
         )
     if sorter is not None:
         a = take(a, sorter)
-    return _searchsorted(a, v, side=side)
+    few = typeof(a).shape[0] <= _FEW
+    all_pairs = method == "compare_all" or (method == "scan" and few) or not typeof(a).size
+    return (_count_before if all_pairs else _searchsorted)(a, v, side=side)

@@ -113,7 +113,7 @@ def clip(
             "Clip the real and imaginary parts."
         )
     if not typeof(arr).weak_type:
-        min, max = _bound(min, dtype, True), _bound(max, dtype, False)  # noqa: A001
+        min, max = _bound(min, dtype, True), _bound(max, dtype, False)
     return _clip(arr, min, max)
 
 

@@ -28,8 +28,6 @@ def _slide(a: Any, v: Any, *, mode: str, precision: Any, dtype: Any, convolve: b
         v = lax.rev(v, (0,))
     n = typeof(v).size
     padding = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}[mode]
-    if mode == "same" and not convolve and swapped:
-        padding = padding[::-1]
     out = lax.conv_general_dilated(
         a[None, None, :], v[None, None, :], (1,), [padding], precision=precision,
         preferred_element_type=dtype,

@@ -7,6 +7,15 @@ import numpy as np
 from tans_core import Tracer
 
 
+def set_printoptions(*args: Any, **kwargs: Any) -> None:
+    """Set how arrays print; NumPy's options, which are also its own.
+
+    Args:
+      *args, **kwargs: passed on to `numpy.set_printoptions`.
+    """
+    np.set_printoptions(*args, **kwargs)
+
+
 def array_repr(
     arr: Any, max_line_width: int | None = None, precision: int | None = None,
     suppress_small: bool | None = None,

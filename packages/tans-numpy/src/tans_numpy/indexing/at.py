@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import tans_lax as lax
-from tans_core import Array
+from tans_core import Array, tree
 from tans_lax.gather_scatter import GatherScatterMode
+from tans_lax.mesh import reshard_array, whole
 from tans_numpy.indexing.arguments import fill_scalar
 from tans_numpy.indexing.eager import get_eager, is_eager
 from tans_numpy.indexing.entries import parse
@@ -137,8 +138,10 @@ class _IndexUpdateRef:
             unique_indices,
             wrap_negative_indices,
         )
-        x = self.array
-        parsed = parse(self.index, x.shape)
+        x, index = self.array, self.index
+        if out_sharding is not None:
+            x, index = tree.map(whole, (x, index), is_leaf=_is_index)
+        parsed = parse(index, x.shape)
         out = get_eager(x, parsed, options) if is_eager(x) else get_parsed(x, parsed, options)
         return _with_sharding(out, out_sharding)
 
@@ -170,8 +173,10 @@ class _IndexUpdateRef:
         """
         mode = GatherScatterMode.from_any(mode)
         options = Options(mode, None, indices_are_sorted, unique_indices, wrap_negative_indices)
-        x = self.array
-        parsed = parse(self.index, x.shape)
+        x, index = self.array, self.index
+        if out_sharding is not None:
+            x, index = tree.map(whole, (x, index), is_leaf=_is_index)
+        parsed = parse(index, x.shape)
         if not is_unrepeated(parsed, options):
             return apply_repeated(x, parsed, func, options)
         read = options._replace(mode=GatherScatterMode.CLIP)
@@ -192,8 +197,11 @@ class _IndexUpdateRef:
         if mode is not None or indices_are_sorted or unique_indices or not wrap:
             mode = GatherScatterMode.from_any(mode)
             options = Options(mode, None, indices_are_sorted, unique_indices, wrap)
-        out = write(self.array, self.index, method, values, options)
-        return out if out_sharding is None else _with_sharding(out, out_sharding)
+        operands = (self.array, self.index, values)
+        if out_sharding is not None:
+            operands = tree.map(whole, operands, is_leaf=_is_index)
+        array, index, values = operands
+        return _with_sharding(write(array, index, method, values, options), out_sharding)
 
     set = _method(
         "set",
@@ -249,7 +257,12 @@ class _IndexUpdateRef:
 def _with_sharding(x: Value, out_sharding: Any) -> Value:
     if out_sharding is None:
         return x
-    return lax.with_sharding_constraint(x, out_sharding)
+    return reshard_array(x, out_sharding)
+
+
+def _is_index(x: Any) -> bool:
+    # Slices may hold arrays nowhere; None and Ellipsis are indices and not empty trees.
+    return x is None or isinstance(x, slice)
 
 
 at: Final = property(_IndexUpdateHelper, doc="Updates of single places: ``x.at[index].set(y)``.")

@@ -76,17 +76,17 @@ def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 @composite
-def true_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+def true_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Compute ``x / y`` in floating point.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars; integers become the default float.
+      x1, x2: arrays whose shapes broadcast, or scalars; integers become the default float.
 
     Example:
       >>> true_divide(1, jnp.array([2, 4]))
       Array([0.5 , 0.25], dtype=float32)
     """
-    x, y = promote_inexact("true_divide", x, y)
+    x, y = promote_inexact("true_divide", x1, x2)
     return lax.div(x, y)
 
 
@@ -94,16 +94,16 @@ divide = true_divide
 
 
 @composite
-def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Compute the largest integer not above ``x / y``.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars; real.
+      x1, x2: arrays whose shapes broadcast, or scalars; real.
 
     Raises:
       TypeError: an operand is complex.
     """
-    x, y = promote("floor_divide", x, y)
+    x, y = promote("floor_divide", x1, x2)
     dtype = typeof(x).dtype
     if dtype == np.bool_:
         x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
@@ -115,7 +115,9 @@ def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Array:
         signs_differ = lax.ne(lax.sign(x), lax.sign(y))
         inexact = lax.ne(lax.rem(x, y), scalar_like(x, 0))
         select = lax.bitwise_and(signs_differ, inexact)
-        return lax.select_n(*_same_shape(select, quotient, lax.sub(quotient, scalar_like(quotient, 1))))
+        return lax.select_n(
+            *_same_shape(select, quotient, lax.sub(quotient, scalar_like(quotient, 1)))
+        )
     if issubdtype(dtype, np.complexfloating):
         raise TypeError(
             "floor_divide: given complex operands, expected real ones. Divide with x / y, or take "
@@ -144,13 +146,13 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 @composite
-def remainder(x: ArrayLike, y: ArrayLike, /) -> Array:
+def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Compute the remainder of ``x / y`` with the sign of `y`.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars; real.
+      x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
-    x, y = promote("remainder", x, y)
+    x, y = promote("remainder", x1, x2)
     dtype = typeof(x).dtype
     if dtype == np.bool_:
         x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
@@ -167,23 +169,23 @@ mod = remainder
 
 
 @composite
-def fmod(x: ArrayLike, y: ArrayLike, /) -> Array:
+def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Compute the remainder of ``x / y`` with the sign of `x`, as C does.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars; real.
+      x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
-    return lax.rem(*promote("fmod", x, y))
+    return lax.rem(*promote("fmod", x1, x2))
 
 
 @composite
-def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Array, Array]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """Compute ``(floor_divide(x, y), remainder(x, y))``.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars; real.
+      x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
-    x, y = promote("divmod", x, y)
+    x, y = promote("divmod", x1, x2)
     if issubdtype(typeof(x).dtype, np.floating):
         return _float_divmod(x, y)
     return floor_divide(x, y), remainder(x, y)
@@ -287,22 +289,22 @@ minimum = _two_of_one_dtype(lax.min, "minimum", "Compute the smaller operand; na
 
 
 @composite
-def fmax(x: ArrayLike, y: ArrayLike, /) -> Array:
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Compute the larger operand; the other one where one is nan.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars.
+      x1, x2: arrays whose shapes broadcast, or scalars.
     """
-    x, y = promote("fmax", x, y)
+    x, y = promote("fmax", x1, x2)
     return lax.select_n(*_same_shape(lax.bitwise_or(lax.gt(x, y), lax.ne(y, y)), y, x))
 
 
 @composite
-def fmin(x: ArrayLike, y: ArrayLike, /) -> Array:
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     """Compute the smaller operand; the other one where one is nan.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars.
+      x1, x2: arrays whose shapes broadcast, or scalars.
     """
-    x, y = promote("fmin", x, y)
+    x, y = promote("fmin", x1, x2)
     return lax.select_n(*_same_shape(lax.bitwise_or(lax.lt(x, y), lax.ne(y, y)), y, x))

@@ -25,7 +25,11 @@ def _shift_right(x: object, y: object) -> object:
 
 
 right_shift = binary(
-    _shift_right, "right_shift", "Shift the bits of `x` right by `y`, keeping the sign.", _INTS
+    _shift_right,
+    "right_shift",
+    "Shift the bits of `x` right by `y`, keeping the sign.",
+    _INTS,
+    ("x1", "x2"),
 )
 bitwise_right_shift = right_shift
 

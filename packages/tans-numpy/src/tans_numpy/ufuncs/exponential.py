@@ -31,7 +31,7 @@ arcsinh = asinh = unary_inexact(lax.asinh, "arcsinh", "Compute the inverse hyper
 arccosh = acosh = unary_inexact(lax.acosh, "arccosh", "Compute the inverse hyperbolic cosine.")
 arctanh = atanh = unary_inexact(lax.atanh, "arctanh", "Compute the inverse hyperbolic tangent.")
 arctan2 = atan2 = binary_inexact(
-    lax.atan2, "arctan2", "Compute the angle of the point (y, x), in radians.", "real"
+    lax.atan2, "arctan2", "Compute the angle of the point (y, x), in radians.", "real", ("x1", "x2")
 )
 
 
@@ -42,7 +42,7 @@ def _log_in_base(base: float) -> Any:
     return operation
 
 
-log2 = unary_inexact(_log_in_base(2), "log2", "Compute the logarithm to base 2.")
+log2 = unary_inexact(lax.log2, "log2", "Compute the logarithm to base 2.")
 log10 = unary_inexact(_log_in_base(10), "log10", "Compute the logarithm to base 10.")
 
 
@@ -85,7 +85,9 @@ def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
             lax.full_like(larger, 0),
             lax.sub(smaller, larger),
         )
-        total = lax.add(larger, lax.mul(lax.log1p(base_exp(gap)), scalar_like(x, scale)))
+        excess = lax.log1p(base_exp(gap))
+        excess = excess if scale == 1 else lax.mul(excess, scalar_like(x, scale))
+        total = lax.add(larger, excess)
         # inf - inf is nan, but the sum is then x + y.
         return lax.select(lax.ne(delta, delta), lax.add(x, y), total)
 

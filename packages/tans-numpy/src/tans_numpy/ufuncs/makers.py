@@ -1,6 +1,7 @@
 """Makers of elementwise functions that differ only in the operation they call."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 from tans_numpy.operands import ArrayLike, check_arraylike, promote, promote_inexact
@@ -12,8 +13,18 @@ _ONE = "\n\n    Args:\n      x: array of any shape, or a scalar{what}.\n"
 _TWO = "\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars{what}.\n"
 
 
-def _named(function: Any, name: str, summary: str, args: str, what: str) -> Any:
+def _named(
+    function: Any, name: str, summary: str, args: str, what: str, names: tuple[str, ...] = ()
+) -> Any:
     function.__name__ = function.__qualname__ = name
+    if names:
+        function.__signature__ = signature(function).replace(
+            parameters=[
+                p.replace(name=n)
+                for p, n in zip(signature(function).parameters.values(), names, strict=True)
+            ]
+        )
+        args = args.replace("x, y", ", ".join(names))
     function.__doc__ = summary + args.format(what=f"; {what}" if what else "")
     return composite(function)
 
@@ -42,13 +53,19 @@ def unary_inexact(
     return _named(ufunc, name, summary, _ONE, what)
 
 
-def binary(operation: Callable[..., Array], name: str, summary: str, what: str = "") -> Any:
+def binary(
+    operation: Callable[..., Array],
+    name: str,
+    summary: str,
+    what: str = "",
+    names: tuple[str, ...] = (),
+) -> Any:
     """Return the function ``operation(x, y)`` on promoted operands."""
 
     def ufunc(x: ArrayLike, y: ArrayLike, /) -> Array:
         return operation(*promote(name, x, y))
 
-    return _named(ufunc, name, summary, _TWO, what)
+    return _named(ufunc, name, summary, _TWO, what, names)
 
 
 def binary_inexact(
@@ -56,10 +73,11 @@ def binary_inexact(
     name: str,
     summary: str,
     what: str = "integers become the default float",
+    names: tuple[str, ...] = (),
 ) -> Any:
     """Return the function ``operation(x, y)`` in floating point."""
 
     def ufunc(x: ArrayLike, y: ArrayLike, /) -> Array:
         return operation(*promote_inexact(name, x, y))
 
-    return _named(ufunc, name, summary, _TWO, what)
+    return _named(ufunc, name, summary, _TWO, what, names)

@@ -20,12 +20,12 @@ from tans_xla import composite
 type Array = Any
 
 
-def power(x: ArrayLike, y: ArrayLike, /) -> Array:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Compute ``x ** y``.
 
     Args:
-      x, y: arrays whose shapes broadcast, or scalars. A Python integer `y` is compiled in, and is
-        computed by repeated multiplication.
+      x1, x2: arrays whose shapes broadcast, or scalars. A Python integer `x2` is compiled in, as
+        repeated multiplication.
 
     Raises:
       TypeError: both operands are boolean.
@@ -34,9 +34,9 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Array:
       >>> power(jnp.array([1.0, 2.0, 3.0]), 2)
       Array([1., 4., 9.], dtype=float32)
     """
-    if type(y) is int and not isinstance(x, bool | int | float | complex):
-        return _integer_power(x, y=y)
-    return _power(x, y)
+    if type(x2) is int and not isinstance(x1, bool | int | float | complex):
+        return _integer_power(x1, y=x2)
+    return _power(x1, x2)
 
 
 @composite(static_argnames=("y",))
@@ -81,12 +81,19 @@ def _power_by_squaring(x: Any, y: Any) -> Array:
     zero, one = scalar_like(x, 0), scalar_like(x, 1)
     shape = np.broadcast_shapes(typeof(x).shape, typeof(y).shape)
     base, exponent = _repeat(x, shape), _repeat(y, shape)
-    result = lax.full_like(base, 1)
-    for _ in range(dtype.itemsize * 8 - (dtype.kind == "i")):
+    if typeof(base).weak_type and not typeof(exponent).weak_type:
+        base = lax.convert_element_type(base, dtype)
+
+    def unfinished(state: Any) -> Any:
+        return lax.reduce_or(lax.ne(state[2], zero), tuple(range(len(shape))))
+
+    def step(state: Any) -> Any:
+        result, base, exponent = state
         odd = lax.ne(lax.bitwise_and(exponent, one), zero)
         result = lax.select(odd, lax.mul(result, base), result)
-        base = lax.mul(base, base)
-        exponent = lax.shift_right_logical(exponent, one)
+        return result, lax.mul(base, base), lax.shift_right_logical(exponent, one)
+
+    result = lax.while_loop(unfinished, step, (lax.full_like(base, 1), base, exponent))[0]
     if dtype.kind == "u":
         return result
     is_negative = lax.lt(_repeat(y, shape), zero)
@@ -96,9 +103,7 @@ def _power_by_squaring(x: Any, y: Any) -> Array:
         _repeat(lax.sign(x), shape),
     )
     magnitude_one = lax.eq(lax.abs(_repeat(x, shape)), one)
-    return lax.select(
-        is_negative, lax.select(magnitude_one, unit, lax.full_like(unit, 0)), result
-    )
+    return lax.select(is_negative, lax.select(magnitude_one, unit, lax.full_like(unit, 0)), result)
 
 
 pow = power

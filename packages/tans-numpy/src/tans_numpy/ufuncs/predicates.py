@@ -7,7 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
-from tans_numpy.operands import ArrayLike, check_arraylike, promote, promote_inexact
+from tans_numpy.operands import ArrayLike, check_arraylike, promote, promote_inexact, refuse_out
 from tans_numpy.reductions import all as all_
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.arithmetic import abs as absolute
@@ -45,7 +45,8 @@ isinf = _parts(_infinite, lax.bitwise_or, False, "isinf", "Whether an element is
 
 
 def _signed_infinity(sign: int, name: str, summary: str) -> Any:
-    def predicate(x: ArrayLike, /) -> Array:
+    @composite
+    def compute(x: ArrayLike) -> Array:
         check_arraylike(name, x)
         aval = typeof(x)
         if dtypes.is_complex(aval.dtype):
@@ -54,9 +55,16 @@ def _signed_infinity(sign: int, name: str, summary: str) -> Any:
             return lax.full(aval.shape, False, np.dtype(bool))
         return lax.eq(x, aval.dtype.type(sign * np.inf))
 
+    def predicate(x: ArrayLike, /, out: None = None) -> Array:
+        refuse_out(out, name)
+        return compute(x)
+
     predicate.__name__ = predicate.__qualname__ = name
-    predicate.__doc__ = f"{summary}\n\n    Args:\n      x: array of any shape, or a scalar.\n"
-    return composite(predicate)
+    predicate.__doc__ = (
+        f"{summary}\n\n    Args:\n      x: array of any shape, or a scalar.\n"
+        "      out: not supported.\n"
+    )
+    return predicate
 
 
 isposinf = _signed_infinity(1, "isposinf", "Whether an element is positive infinity.")
