@@ -32,7 +32,7 @@ def print_saved_residuals(f: Function, *args: Any, **kwargs: Any) -> None:
       f32[] from the argument y
       f32[] from the argument x
     """
-    print("\n".join(saved_residuals(f, *args, **kwargs)))  # noqa: T201  (what it is for)
+    print("\n".join(saved_residuals(f, *args, **kwargs)))
 
 
 def saved_residuals(f: Function, *args: Any, **kwargs: Any) -> list[str]:

@@ -21,6 +21,7 @@ from tans_core.rules import ContextRule
 from tans_core.staging import hoist_consts
 from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
 from tans_xla.jit.primitive import jit_p
+from tans_xla.jit.repeated_outputs import distinct_outputs
 
 type Value = Any
 type Params = dict[str, Any]
@@ -91,8 +92,12 @@ def _jit_linearize(
     nonzero = tuple(not is_zero(t) for t in tangents)
     parts = ctx.linearize_jaxpr(jaxpr, nonzero)
     count = len(jaxpr.out_avals)
-    computed = parts.forwards.count(None)
-    results = bind_body(jit_p.bind, parts.primal, primals, params, ins, [*outs, *[None] * computed])
+    primal = distinct_outputs(parts.primal)
+    shardings = [*outs, *[None] * parts.forwards.count(None)]
+    small = bind_body(
+        jit_p.bind, primal.body, primals, params, ins, [shardings[i] for i in primal.kept]
+    )
+    results = [small[i] for i in primal.sources]
     found = iter(results[count:])
     residuals = [next(found) if i is None else primals[i] for i in parts.forwards]
     shardings = [None if i is None else ins[i] for i in parts.forwards]
