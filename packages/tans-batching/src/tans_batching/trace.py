@@ -136,7 +136,7 @@ def batch_flat(
 def match_dim(axis: AxisData, x: Value, source: Dim, wanted: Dim) -> Value:
     """Move the mapped dimension of a value to where it is wanted; repeat an unmapped value."""
     if source is None:
-        return x if wanted is None else broadcast_batch(x, axis.size, wanted)
+        return x if wanted is None else broadcast_batch(x, axis, wanted)
     assert wanted is not None, "a mapped output was wanted unmapped"
     return move_axis(x, source, wanted)
 

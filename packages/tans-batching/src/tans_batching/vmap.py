@@ -20,6 +20,7 @@ from tans_batching.trace import Value, batch_flat, match_dim
 from tans_core import tree
 from tans_core.context import AxisData
 from tans_core.errors import message
+from tans_core.partition_spec import partition_axes
 from tans_core.tracebacks import hide_frames
 from tans_core.tree_registry import registry
 from tans_core.types import AbstractValue
@@ -126,7 +127,9 @@ def _call(
     mesh_axes = [
         mesh_axis_of(typeof(x), d) for x, d in zip(flat, dims, strict=True) if d is not None
     ]
-    axis = AxisData(size, axis_name, spmd_name, _common_mesh_axis(mesh_axes))
+    mesh_axis = _common_mesh_axis(mesh_axes, spmd_name)
+    mesh = None if mesh_axis is None else _mesh_of(flat, dims)
+    axis = AxisData(size, axis_name, spmd_name, mesh_axis, mesh)
     out_tree = None
 
     def flat_fun(*tracers: Value) -> list[Value]:
@@ -144,11 +147,17 @@ def _call(
     return out_tree.unflatten(results)  # type: ignore[union-attr]
 
 
-def _common_mesh_axis(mesh_axes: list[Any]) -> Any:
+def _mesh_of(args: list[Any], dims: list[Dim]) -> Any:
+    """Return the mesh of the first argument that is sharded along the mapped axis."""
+    avals: list[Any] = [typeof(x) for x, d in zip(args, dims, strict=True) if d is not None]
+    return next(a.sharding.mesh for a in avals if getattr(a, "is_sharded", False))
+
+
+def _common_mesh_axis(mesh_axes: list[Any], spmd_name: tuple[AxisName, ...] | None) -> Any:
     """Return how the mapped axis is sharded; arguments have to agree.
 
     Raises:
-      ValueError: two arguments are sharded differently along it.
+      ValueError: two arguments are sharded differently along it, or not over spmd_axis_name.
     """
     found = mesh_axes[0] if mesh_axes else None
     if any(other != found for other in mesh_axes):
@@ -156,9 +165,20 @@ def _common_mesh_axis(mesh_axes: list[Any]) -> Any:
         raise ValueError(
             message(
                 "vmap",
-                f"arguments whose mapped axes are sharded over {' and '.join(kinds)}",
+                f"arguments with inconsistent axis specs: their mapped axes are sharded over "
+                f"{' and '.join(kinds)}",
                 "one sharding of the mapped axis",
                 "Reshard the arguments alike first, with reshard.",
+            )
+        )
+    if found is not None and spmd_name is not None and partition_axes(found) != spmd_name:
+        raise ValueError(
+            message(
+                "vmap",
+                f"spmd_axis_name={spmd_name!r} for arguments whose mapped axis is sharded over "
+                f"{found!r}",
+                "the same mesh axes",
+                "Leave spmd_axis_name out: an explicit sharding says it.",
             )
         )
     return found

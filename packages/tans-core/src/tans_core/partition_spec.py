@@ -228,8 +228,8 @@ def partition_axes(partition: Partition) -> tuple[AxisName, ...]:
 def _axis_set(name: str, axes: Any) -> frozenset[AxisName]:
     if not isinstance(axes, (set, frozenset)):
         raise TypeError(
-            f"PartitionSpec: {name}={axes!r} is a {type(axes).__name__}, expected a set of axis "
-            f"names. Write {name}={{'x'}}."
+            f"PartitionSpec: {name}={axes!r} is a {type(axes).__name__}, expected a set or "
+            f"frozenset of axis names. Write {name}={{'x'}}."
         )
     if None in axes:
         raise ValueError(
@@ -254,8 +254,8 @@ def _check_disjoint(
             if shared := axes.intersection(partition_axes(partition)):
                 raise ValueError(
                     f"PartitionSpec: {sorted(shared, key=str)} shards dimension {position} and "
-                    f"stands in {name}={set(axes)!r}; an axis has one state. "
-                    "Remove it from one of them."
+                    f"stands in {name}={set(axes)!r}; they cannot overlap, "
+                    "since an axis has one state. Remove it from one of them."
                 )
 
 

@@ -33,8 +33,8 @@ def check_pspec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
                 raise _missing_axis(mesh, spec, axis)
             if axis in used:
                 raise DuplicateSpecError(
-                    f"NamedSharding: {spec!r} uses mesh axis {axis!r} for more than one "
-                    "dimension; an axis shards at most one. Leave it out of the others."
+                    f"NamedSharding: {spec!r} has duplicate entries for mesh axis {axis!r}; an axis "
+                    "shards at most one dimension. Leave it out of the others."
                 )
             used.add(axis)
     if spec.unreduced or spec.reduced:
@@ -56,7 +56,7 @@ def _wrong_classes(mesh: Any, spec: Any) -> TypeError:
 
 def _missing_axis(mesh: Any, spec: PartitionSpec, axis: AxisName) -> ValueError:
     return ValueError(
-        f"NamedSharding: axis {axis!r} of {spec!r} is not found in {mesh}. "
+        f"NamedSharding: axis {axis!r} of {spec!r} is not found in mesh {mesh}. "
         f"Use one of the axes {mesh.axis_names!r}."
     )
 

@@ -100,7 +100,56 @@ def resized(ctx: ShardingContext, x: Any, out: Any) -> PartitionSpec:
     return spec_of(x)
 
 
-# ---- n-ary elementwise operations -----------------------------------------------------------------
+def batched(*core_ranks: int) -> Rule:
+    """Make the rule of an operation on stacks of vectors and matrices.
+
+    Args:
+      core_ranks: number of trailing dimensions of each operand that belong to one element; these
+        are not sharded, and the leading ones are sharded alike.
+    """
+
+    def rule(ctx: ShardingContext, *avals: Any, **params: Any) -> Any:
+        del params
+        entries = batch_entries(ctx, avals, core_ranks)
+        specs = [
+            PartitionSpec(*entries, *(None,) * (out.ndim - len(entries))) for out in ctx.out_avals
+        ]
+        return specs if ctx.primitive.multiple_results else specs[0]
+
+    return rule
+
+
+def batch_entries(
+    ctx: ShardingContext, avals: Sequence[Any], core_ranks: Sequence[int], free: int | None = None
+) -> list[Any]:
+    """Return the common entries of the leading dimensions of operands.
+
+    Args:
+      ctx: for messages.
+      avals: types of the operands.
+      core_ranks: number of trailing dimensions of each that belong to one element.
+      free: dimension of the last operand that may be sharded although it is one of those.
+    """
+    if any(not is_plain(spec_of(a)) for a in avals):
+        ctx.refuse(
+            f"{ctx.primitive.name} takes no unreduced or reduced operands. Reshard them first: "
+            "reshard(x, P())."
+        )
+    found: list[Any] | None = None
+    for position, (aval, core) in enumerate(zip(avals, core_ranks, strict=True)):
+        entries, count = entries_of(aval), aval.ndim - core
+        inside = [d for d in range(count, aval.ndim) if entries[d] is not None]
+        if position == len(avals) - 1 and free in inside:
+            inside.remove(free)
+        if inside:
+            require_unsharded(ctx, aval, inside, "Only the batch dimensions may be sharded.")
+        if found is not None and count and entries[:count] != found:
+            ctx.refuse("expected batch dimensions with the same sharding. Reshard one operand.")
+        found = entries[:count] if found is None else found
+    return found or []
+
+
+# ---- n-ary elementwise operations ----------------------------------------------------------------
 
 
 def merged_entries(ctx: ShardingContext, avals: Sequence[Any]) -> list[Any]:

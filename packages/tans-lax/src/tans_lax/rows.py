@@ -7,9 +7,12 @@ table: ``sin_p: jvp_of(sin_p, lambda t, x, **_: mul(t, cos(x)))``.
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tans_core import LinearInput, Primitive, Zero, typeof, zero_tangent
+from tans_core import AxisData, LinearInput, Primitive, Zero, typeof, zero_tangent
+from tans_core.explicit_mode import spec_of
+from tans_core.sharding import named_sharding
 from tans_lax.creation import zeros_like_aval
 from tans_lax.elementwise.arithmetic import add_any_p
+from tans_lax.mesh.specs import insert_entry
 from tans_lax.reductions import reduce_sum
 from tans_lax.shape import broadcast_in_dim_p, reshape, transpose_p
 
@@ -212,18 +215,24 @@ def move_axis(x: Value, source: int, destination: int) -> Value:
     return transpose_p.bind(x, permutation=tuple(permutation))
 
 
-def broadcast_batch(x: Value, size: int, dim: int) -> Value:
-    """Repeat an unmapped value along a new dimension `dim` of length `size`."""
-    shape = typeof(x).shape
+def broadcast_batch(x: Value, axis: AxisData, dim: int) -> Value:
+    """Repeat an unmapped value along a new dimension `dim`, as the mapped axis is long."""
+    aval = typeof(x)
+    shape = aval.shape
     kept = tuple(i if i < dim else i + 1 for i in range(len(shape)))
-    new = (*shape[:dim], size, *shape[dim:])
-    return broadcast_in_dim_p.bind(x, shape=new, broadcast_dimensions=kept, sharding=None)
+    new = (*shape[:dim], axis.size, *shape[dim:])
+    sharding = None
+    if axis.explicit_mesh_axis is not None:
+        own = spec_of(aval)
+        sharding = insert_entry(own, dim, axis.explicit_mesh_axis)
+        sharding = named_sharding(axis.explicit_mesh, sharding)
+    return broadcast_in_dim_p.bind(x, shape=new, broadcast_dimensions=kept, sharding=sharding)
 
 
 def batch_to_front(axis: Any, x: Value, dim: int | None) -> Value:
     """Return `x` with its mapped dimension first; an unmapped value is repeated."""
     if dim is None:
-        return broadcast_batch(x, axis.size, 0)
+        return broadcast_batch(x, axis, 0)
     return move_axis(x, dim, 0)
 
 
@@ -282,7 +291,7 @@ def align_batch(
                 broadcast_in_dim_p.bind(x, shape=full, broadcast_dimensions=kept, sharding=None)
             )
         elif d is None:
-            out.append(broadcast_batch(x, axis.size, dim))
+            out.append(broadcast_batch(x, axis, dim))
         else:
             out.append(move_axis(x, d, dim))
     return out, dim

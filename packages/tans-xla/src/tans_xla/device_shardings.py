@@ -75,7 +75,8 @@ def _shard_shape(self: Any, global_shape: Shape) -> Shape:
         if size % count:
             raise IndivisibleError(
                 f"{self!r} splits dimension {dim} of an array of shape {shape} into {count} "
-                f"shards, but its size {size} is not divisible by {count}. Pad the array, or leave "
+                f"shards, but its size {size} is not divisible by {count}; expected shards that "
+                "evenly divide it. Pad the array, or leave "
                 "this dimension out of the spec."
             )
     return tuple(size // count for size, count in zip(shape, counts, strict=True))

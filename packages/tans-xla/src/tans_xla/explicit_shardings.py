@@ -64,16 +64,20 @@ def concrete_sharding(mesh: Any, aval: ShapedArray) -> NamedSharding:
     return named_sharding(mesh, PartitionSpec(*(None,) * aval.ndim))
 
 
-def constrained(values: Sequence[Value], avals: Sequence[Any], mesh: Any) -> list[Value]:
+def constrained(
+    values: Sequence[Value], avals: Sequence[Any], mesh: Any, operands: Sequence[Any] = ()
+) -> list[Value]:
     """Constrain MLIR values to the shardings in their types.
 
-    A scalar that is not unreduced has only one sharding, and needs no constraint.
+    A scalar computed from `operands` (types) without sharding has only one, so needs no constraint.
     """
     from tans_xla import sdy_attributes
 
+    involved = any(getattr(a, "is_sharded", False) for a in operands)
     out = []
     for x, aval in zip(values, avals, strict=True):
-        if isinstance(aval, ShapedArray) and (aval.ndim or aval.is_sharded):
-            x = sdy_attributes.constrain(x, concrete_sharding(mesh, aval))
-        out.append(x)
+        if isinstance(aval, ShapedArray) and (aval.ndim or aval.is_sharded or involved):
+            out.append(sdy_attributes.constrain(x, concrete_sharding(mesh, aval)))
+        else:
+            out.append(x)
     return out

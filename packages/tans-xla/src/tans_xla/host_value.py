@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from tans_core.errors import JaxRuntimeError
 from tans_xla._jaxlib import ArrayImpl
 
 
@@ -26,11 +27,11 @@ def host_value(array: ArrayImpl) -> np.ndarray:
 
 
 def check_readable(array: ArrayImpl) -> None:
-    """Raise RuntimeError if the value can't be read from here."""
+    """Raise RuntimeError (JaxRuntimeError) if the value can't be read from here."""
     check_not_deleted(array)
     problem = why_not_whole(array)
     if problem is not None:
-        raise RuntimeError(
+        raise JaxRuntimeError(
             f"the value of an array of type {printed_type(array)} was asked for, but {problem}"
         )
 
@@ -51,7 +52,8 @@ def why_not_whole(array: ArrayImpl) -> str | None:
     if spec is not None and spec.unreduced:
         axes = ", ".join(sorted(map(str, spec.unreduced)))
         return (
-            f"it is unreduced over mesh axes {axes}: each device holds an addend. "
+            f"it is unreduced over mesh axes {axes}: each device holds an addend, "
+            "so there are no UniqueIndexDomains to put together. "
             "Sum it first: tans.reshard(x, P())."
         )
     if not sharding.is_fully_addressable and not sharding.is_fully_replicated:

@@ -20,6 +20,7 @@ from tans_core import (
     set_current_trace,
     trace_to_jaxpr,
 )
+from tans_core.config import abstract_mesh
 from tans_core.state import state
 from tans_xla import hlo
 from tans_xla._jaxlib import func, inlined_func_call, ir
@@ -135,11 +136,23 @@ def lower_as(fun: Callable[..., Any]) -> LoweringRule:
             outs = fun(*args, **params)
             return list(outs) if isinstance(outs, tuple | list) else [outs]
 
-        closed = trace_to_jaxpr(flat, ctx.avals_in)
-        outs = lower_eqns(ctx.builder, closed, operands, ctx.tokens)
+        # The compiler shards what is inside; results are constrained as those of one operation.
+        builder, mesh = ctx.builder, ctx.builder.mesh
+        context = abstract_mesh.swap_local(None)
+        builder.mesh = None
+        try:
+            closed = trace_to_jaxpr(flat, [_without_sharding(a) for a in ctx.avals_in])
+            outs = lower_eqns(builder, closed, operands, ctx.tokens)
+        finally:
+            builder.mesh = mesh
+            abstract_mesh.set_local(context)
         return outs if len(ctx.avals_out) != 1 else outs[0]
 
     return rule
+
+
+def _without_sharding(aval: Any) -> Any:
+    return aval.update(sharding=None) if getattr(aval, "is_sharded", False) else aval
 
 
 # ---- one walk over the equations ----------------------------------------------------------------
@@ -174,9 +187,11 @@ def lower_eqns(
             name = _operation_name(op)
             with mlir.location(eqn.traceback, builder.scope, eqn.name_stack, name):
                 outs = lower_in_place(builder, eqn, _operands(eqn, args), tokens)
+                if mesh is not None:
+                    outs = constrained(outs, op.out_avals, mesh, op.in_avals)
         else:
             location = mlir.location(eqn.traceback, builder.scope, eqn.name_stack, primitive.name)
-            key = (op, platforms, *literals)
+            key = (op, platforms, mesh, *literals)
             template = templates.get(key)
             if template is None:
                 template = _make_template(builder, eqn, key)
@@ -218,7 +233,7 @@ def _make_template(builder: ModuleBuilder, eqn: Eqn, key: Hashable) -> Any:
     def emit(*args: Value) -> list[Value]:
         outs = lower_in_place(builder, eqn, _operands(eqn, list(args)), {})
         if builder.mesh is not None:
-            outs = constrained(outs, eqn.op.out_avals, builder.mesh)
+            outs = constrained(outs, eqn.op.out_avals, builder.mesh, eqn.op.in_avals)
         _erase_dead_constants(outs, args)
         return outs
 

@@ -27,6 +27,7 @@ _PUBLIC: Final = {
     """,
     "tans_core.partition_spec": "P",
     "tans_core.sharding": "NamedSharding",
+    "tans_sharding": "make_mesh reshard set_mesh",
     "tans_xla": """
         ShapeDtypeStruct block_until_ready default_backend device_count device_get device_put
         devices ensure_compile_time_eval eval_shape jit local_device_count local_devices make_jaxpr

@@ -1,8 +1,21 @@
 """Meshes, partition specs and shardings."""
 
-from tans_core.mesh import AbstractDevice, AbstractMesh, AxisType, Mesh
-from tans_core.partition_spec import PartitionSpec
-from tans_core.sharding import NamedSharding, Sharding, SingleDeviceSharding
+from tans_sharding import (
+    AbstractDevice,
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+    UnreducedKind,
+    get_abstract_mesh,
+    get_mesh,
+    reshard,
+    set_mesh,
+    use_abstract_mesh,
+)
 
 __all__ = [
     "AbstractDevice",
@@ -13,4 +26,10 @@ __all__ = [
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
+    "UnreducedKind",
+    "get_abstract_mesh",
+    "get_mesh",
+    "reshard",
+    "set_mesh",
+    "use_abstract_mesh",
 ]

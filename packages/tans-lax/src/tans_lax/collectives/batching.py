@@ -176,7 +176,7 @@ def _all_gather_batch(
         return out, 0
     _no_groups(all_gather_p, axis_index_groups)
     place = all_gather_dimension
-    stacked = broadcast_batch(x, axis.size, place) if dim is None else move_axis(x, dim, place)
+    stacked = broadcast_batch(x, axis, place) if dim is None else move_axis(x, dim, place)
     return (_merge(stacked, place) if tiled else stacked), None
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from tans_core import AxisData, Primitive, typeof
 from tans_lax.contractions import dot_general_p
 from tans_lax.contractions.types import Axes, DimensionNumbers, free_axes
+from tans_lax.mesh.specs import insert_entry
 
 type Value = Any
 
@@ -24,9 +25,9 @@ def _dot_general_batch(
     dims: tuple[int | None, int | None],
     *,
     dimension_numbers: DimensionNumbers,
+    out_sharding: Any,
     **params: Any,
 ) -> tuple[Value, int]:
-    del axis
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_dim, rhs_dim = dims
     contracting = (_shifted(lhs_contracting, lhs_dim), _shifted(rhs_contracting, rhs_dim))
@@ -42,7 +43,13 @@ def _dot_general_batch(
     else:
         assert rhs_dim is not None
         out_dim = len(batch[0]) + len(lhs_free) + rhs_free.index(rhs_dim)
-    out = dot_general_p.bind(lhs, rhs, dimension_numbers=(contracting, batch), **params)
+    out = dot_general_p.bind(
+        lhs,
+        rhs,
+        dimension_numbers=(contracting, batch),
+        out_sharding=insert_entry(out_sharding, out_dim, axis.explicit_mesh_axis),
+        **params,
+    )
     return out, out_dim
 
 

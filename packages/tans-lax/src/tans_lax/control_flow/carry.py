@@ -109,8 +109,8 @@ def check_carry_types(
     lines = [f"  {paths[i]}: given {shown(given[i])}, returned {shown(returned[i])}" for i in wrong]
     remedies = dict.fromkeys(_remedy(paths[i], given[i], returned[i]) for i in wrong)
     raise TypeError(
-        f"{where}: the body function {describe(fun)} changes the type of the carry; expected to "
-        "return every part with the type it was given.\n"
+        f"{where}: the body function {describe(fun)} changes the type of the carry; expected equal "
+        "types: every part is returned with the type it was given.\n"
         + "\n".join(lines)
         + "\n"
         + " ".join(remedies)

@@ -47,6 +47,15 @@ def reshard_to_type(x: Value, aval: Any) -> Value:
     return reshard_p.bind(x, dst_sharding=target)
 
 
+def whole(x: Value) -> Value:
+    """Return a value with a type without sharding; values of other classes as they are.
+
+    An operation whose result's sharding is asked for, but that has no rule for it, works on these.
+    """
+    sharding = getattr(getattr(x, "aval", None), "_sharding", None)
+    return x if sharding is None else reshard_to_type(x, x.aval.update(sharding=None))
+
+
 def as_factor(x: Value, ct: Value) -> Value:
     """Return the factor of a cotangent: reduced along the axes along which that is unreduced.
 
@@ -93,7 +102,7 @@ def with_sharding_constraint(x: Value, shardings: Any) -> Value:
     leaves, treedef = tree.flatten(x)
     targets = tree.broadcast_prefix(shardings, x, is_leaf=_is_sharding)
     pairs = zip(leaves, targets, strict=True)
-    return tree.unflatten(treedef, [leaf if s is None else _constrain(leaf, s) for leaf, s in pairs])
+    return tree.unflatten(treedef, [x if s is None else _constrain(x, s) for x, s in pairs])
 
 
 def _is_sharding(x: Any) -> bool:

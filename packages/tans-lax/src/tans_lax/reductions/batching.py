@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tans_core import AxisData, Primitive
+from tans_lax.mesh.specs import insert_entry
 from tans_lax.reductions import (
     argmax_p,
     argmin_p,
@@ -48,8 +49,11 @@ def _reduction_batching(primitive: Primitive) -> Callable[..., Any]:
         axes: tuple[int, ...],
         **params: Any,
     ) -> tuple[Value, int]:
-        del axis
         shifted, out_dim = axes_around(dims[0], axes)
+        if params.get("out_sharding") is not None:
+            params["out_sharding"] = insert_entry(
+                params["out_sharding"], out_dim, axis.explicit_mesh_axis
+            )
         return primitive.bind(args[0], axes=shifted, **params), out_dim
 
     return rule

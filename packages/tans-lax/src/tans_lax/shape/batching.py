@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from tans_core import Primitive
+from tans_lax.mesh.specs import insert_entry
 from tans_lax.rows import Rule, move_axis
 from tans_lax.shape import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 
@@ -29,7 +30,7 @@ def _broadcast_in_dim_batch(
         args[0],
         shape=(*shape[:at], axis.size, *shape[at:]),
         broadcast_dimensions=tuple(places),
-        sharding=sharding,
+        sharding=insert_entry(sharding, at, axis.explicit_mesh_axis),
     )
     return out, at
 
@@ -47,6 +48,7 @@ def _reshape_batch(
     if dimensions is not None:
         dimensions = (0, *(i + 1 for i in dimensions))
     sizes = (axis.size, *new_sizes)
+    sharding = insert_entry(sharding, 0, axis.explicit_mesh_axis)
     return reshape_p.bind(x, new_sizes=sizes, dimensions=dimensions, sharding=sharding), 0
 
 

@@ -138,11 +138,12 @@ def _split(
     mesh_sizes = ctx.mesh.shape
     for size, target in zip(sizes, targets, strict=True):
         taken = []
-        while axes and size > 1:
+        rest = size
+        while axes and rest > 1:
             count = mesh_sizes[axes[0]]
-            if size % count:
+            if rest % count:
                 _refuse_reshape(ctx, new)
-            size //= count
+            rest //= count
             taken.append(axes.pop(0))
         out[target] = tuple(taken) if taken else None
     if axes:

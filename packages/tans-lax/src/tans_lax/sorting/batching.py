@@ -20,7 +20,7 @@ def _sort_batch(
 ) -> tuple[list[Value], list[int]]:
     target = next(d for d in dims if d is not None)
     operands = [
-        broadcast_batch(x, axis.size, target) if d is None else move_axis(x, d, target)
+        broadcast_batch(x, axis, target) if d is None else move_axis(x, d, target)
         for x, d in zip(args, dims, strict=True)
     ]
     outs = sort_p.bind(*operands, dimension=dimension + (dimension >= target), **params)

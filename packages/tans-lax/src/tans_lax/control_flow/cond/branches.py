@@ -100,7 +100,7 @@ def _common_types(
             lines.append(f"  {path}: {given}")
     places = ", ".join(f"{n} is {describe(f)}" for n, f in zip(names, functions, strict=True))
     raise TypeError(
-        f"{where}: the functions return different types; expected the same from each.\n"
+        f"{where}: the functions return different types; expected equal output types.\n"
         + "\n".join(lines)
         + f"\n{places}. Convert the results with .astype, or reshape or broadcast them."
     )
