@@ -254,7 +254,7 @@ def is_weakly_typed(x: Any) -> bool:
 
 
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
-    """Return the common dtype of two dtypes, never narrowed.
+    """Return the common dtype of two dtypes; a 64-bit one is not narrowed.
 
     Args:
       a: a dtype, its name or a scalar class; Python's `int`, `float`, `complex` are weak.
@@ -270,8 +270,11 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     nodes: list[Any] = [k if _is_weak_class(k) else dtypes.native(k) for k in (a, b)]
     if any(dtypes.is_extended(node) for node in nodes):
         return _join_unordered(tuple((node, False) for node in nodes))[0]  # type: ignore
-    bound = _least_upper_bound(numpy_dtype_promotion.value, frozenset(nodes))
-    return np.dtype(bound)
+    bound = np.dtype(_least_upper_bound(numpy_dtype_promotion.value, frozenset(nodes)))
+    if any(not _is_weak_class(node) and dtypes.canonicalize(node) != node for node in nodes):
+        return bound
+    # Without 64-bit operands, int32 with uint32 must not lead to a type that can't exist.
+    return dtypes.canonicalize(bound)
 
 
 def _is_weak_class(kind: DTypeLike) -> bool:

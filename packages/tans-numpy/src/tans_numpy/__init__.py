@@ -28,7 +28,7 @@ _PUBLIC: Final = {
     "creation": "array asarray copy",
     "filled": "zeros ones empty full zeros_like ones_like empty_like full_like",
     "ranges": "arange linspace logspace geomspace eye identity meshgrid indices",
-    "einsum": "einsum einsum_path",
+    "einstein_sums": "einsum einsum_path",
     "ufuncs.arithmetic": """
         add subtract multiply divide true_divide floor_divide remainder mod fmod divmod negative
         positive abs absolute fabs sign reciprocal square maximum minimum fmax fmin
@@ -109,7 +109,7 @@ _PUBLIC: Final = {
     "interpolation": "interp unwrap",
     "files": "from_dlpack frombuffer fromfile fromiter fromstring load save savez",
     "products": "cross kron matvec vecdot vecmat",
-    "text": "array_repr array_str set_printoptions",
+    "text": "array_repr array_str get_printoptions set_printoptions",
     "scalar_types": """
         bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64
         complex128 bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float8_e3m4 float8_e4m3
@@ -120,7 +120,7 @@ _PUBLIC: Final = {
 _NUMPY_NAMES: Final = frozenset(
     """
     dtype generic number integer signedinteger unsignedinteger inexact floating complexfloating
-    character flexible object_ printoptions get_printoptions
+    character flexible object_ printoptions
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}

@@ -97,7 +97,7 @@ def _matmul(
             f"matmul: given shapes {shape_a} and {shape_b}, whose contracted sizes {shape_a[-1]} "
             f"and {inner_b} differ; expected equal sizes. Transpose an operand with .mT."
         )
-    batch_a, batch_b = shape_a[:-2], shape_b[:-2]
+    batch_b = shape_b[:-2]
     if not batch_b:
         contracting = ((len(shape_a) - 1,), (max(len(shape_b) - 2, 0),))
         return _product(

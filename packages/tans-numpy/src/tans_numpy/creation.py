@@ -229,6 +229,8 @@ def _from_other(x: Any, dtype: Any, where: str) -> Any:
         raise ValueError(
             f"{where}: given None, expected an array or a scalar. Use jnp.nan for a missing value."
         )
+    if isinstance(x, range):
+        return _from_sequence(list(x), dtype, where)
     if hasattr(x, "__array__") or isinstance(x, memoryview | bytearray | bytes):
         return _from_numpy(np.asarray(x), dtype, where)
     if hasattr(x, "__dlpack__"):

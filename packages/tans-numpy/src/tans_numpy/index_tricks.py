@@ -128,9 +128,8 @@ def ix_(*args: ArrayLike) -> tuple[Array, ...]:
             raise NotImplementedError(
                 "ix_: given booleans, expected integers. Convert them with jnp.nonzero."
             )
-        if not aval.size:
-            a = asarray(a).astype(int)
-        out.append(reshape(a, (1,) * i + (aval.size,) + (1,) * (len(args) - i - 1)))
+        values = a if aval.size else asarray(a).astype(int)
+        out.append(reshape(values, (1,) * i + (aval.size,) + (1,) * (len(args) - i - 1)))
     return tuple(out)
 
 
@@ -222,13 +221,13 @@ def _ravel_multi(
 ) -> Array:
     out: Any = 0
     pairs = list(zip(coordinates, dims, strict=True))
-    for c, n in pairs if order == "C" else pairs[::-1]:
-        c = lax.convert_element_type(c, dtype)
+    for given, n in pairs if order == "C" else pairs[::-1]:
+        place = asarray(lax.convert_element_type(given, dtype))
         if mode == "wrap":
-            c = c % n
+            place = place % n
         elif mode == "clip":
-            c = c.clip(0, n - 1)
-        out = c if type(out) is int else out * n + c
+            place = place.clip(0, n - 1)
+        out = place if type(out) is int else out * n + place
     return asarray(out)
 
 

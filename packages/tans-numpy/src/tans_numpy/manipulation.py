@@ -82,7 +82,7 @@ def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
     if unknown:
         if known == 0 or num_elements % known:
             raise TypeError(_cannot_reshape(where, num_elements, dims))
-        dims = dims[: unknown[0]] + (num_elements // known,) + dims[unknown[0] + 1 :]
+        dims = (*dims[: unknown[0]], num_elements // known, *dims[unknown[0] + 1 :])
     elif known != num_elements:
         raise TypeError(_cannot_reshape(where, num_elements, dims))
     return dims

@@ -44,7 +44,7 @@ def vectorize(
     excluded: Collection[Any] = frozenset(),
     signature: str | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that applies `pyfunc` to elements, or to trailing dimensions, and broadcasts.
+    """Return a function that applies `pyfunc` to elements or trailing dimensions, and broadcasts.
 
     Args:
       pyfunc: function of scalars, or of arrays with the core dimensions in `signature`.

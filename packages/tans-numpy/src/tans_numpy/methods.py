@@ -1,5 +1,6 @@
 """Methods and properties of arrays and tracers, in terms of the NumPy-level functions."""
 
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, NoReturn
@@ -51,6 +52,13 @@ def astype(self: Array, dtype: Any, copy: bool = False, device: Any = None) -> A
     asked = dtypes.default_float() if dtype is None else dtype
     target = creation.requested_dtype(asked, "astype")
     aval = typeof(self)
+    if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(target) and target != np.bool_:
+        warnings.warn(
+            f"astype: given complex numbers and the real dtype {target}: imaginary parts are "
+            "dropped. Use x.real.astype(...) to say so.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
     out = self if aval.dtype == target and not aval.weak_type else _cast(self, dtype=target)
     return out if device is None else creation.device_put(out, device)
 

@@ -13,6 +13,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Array, ArrayImpl, JaxprTracer, dtypes, is_value, typeof
 from tans_core.config import numpy_rank_promotion
+from tans_core.errors import ConcretizationTypeError, TracerIntegerConversionError
 from tans_core.promotion import join
 
 type Value = Any  # an array, a tracer, a NumPy array or scalar, or a Python scalar
@@ -97,7 +98,8 @@ def to_inexact(dtype: Any) -> Any:
     """Return the dtype that floating-point functions have for operands of `dtype`."""
     if dtypes.is_inexact(dtype):
         return dtype
-    return dtypes.canonicalize(np.promote_types(dtypes.default_float(), np.float32))
+    wide = dtype.itemsize == 8 and dtype.kind in "iu"
+    return dtypes.canonicalize(np.dtype(np.float64 if wide else np.float32))
 
 
 def _kinds(name: str, args: Sequence[Value]) -> list[tuple[Any, bool]]:
@@ -165,25 +167,33 @@ def promote_shapes(name: str, *args: Value) -> list[Value]:
     """Give all operands that are not scalars the same rank.
 
     Leading dimensions of size 1 are added; the operations themselves repeat size-1 dimensions.
+
+    Raises:
+      ValueError: the shapes do not broadcast.
     """
-    rank = 0
+    shape: tuple[int, ...] = ()
     mixed = False
     for x in args:
-        n = x.ndim if type(x) in _FAST else np.ndim(x) if not isinstance(x, Array) else x.ndim
-        if n and n != rank:
-            mixed = mixed or rank != 0
-            rank = max(rank, n)
-    if not mixed:
-        return list(args)
-    _check_rank_promotion(name, args)
+        own = x.aval.shape if type(x) in _FAST else typeof(x).shape
+        if own and own != shape:
+            mixed = mixed or shape != ()
+            shape = own
+    return _aligned(name, args) if mixed else list(args)
+
+
+def _aligned(name: str, args: Sequence[Value]) -> list[Value]:
+    shapes = [typeof(x).shape for x in args]
+    rank = len(broadcast_shapes(name, *shapes))
+    if any(0 < len(shape) < rank for shape in shapes):
+        _check_rank_promotion(name, args)
     out = []
-    for x in args:
-        n = np.ndim(x) if not isinstance(x, Array) else x.ndim
-        if not 0 < n < rank:
+    for x, shape in zip(args, shapes, strict=True):
+        n = len(shape)
+        if 0 < n < rank:
+            dims = (1,) * (rank - n) + shape
+            out.append(lax.broadcast_in_dim(x, dims, tuple(range(rank - n, rank))))
+        else:
             out.append(x)
-            continue
-        shape = (1,) * (rank - n) + tuple(np.shape(x))
-        out.append(lax.broadcast_in_dim(x, shape, tuple(range(rank - n, rank))))
     return out
 
 
@@ -238,6 +248,10 @@ def canonicalize_axis(axis: Any, ndim: int, name: str = "axis") -> int:
         index = axis.__index__()
     except AttributeError:
         raise TypeError(f"{name}: given axis={axis!r}, expected an integer.") from None
+    except TracerIntegerConversionError:
+        raise ConcretizationTypeError(
+            axis, f"The axis of {name} must be known while the function is traced."
+        ) from None
     if not -ndim <= index < ndim:
         raise ValueError(
             f"{name}: given axis {axis} for an array with {ndim} dimensions; expected "

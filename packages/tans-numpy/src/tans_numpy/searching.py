@@ -32,14 +32,20 @@ def _arg_extremum(a: Array, *, axis: int | None, keepdims: bool, kind: str, nan:
     aval = typeof(a)
     if aval.dtype == np.bool_:
         a = lax.convert_element_type(a, np.dtype(np.int8))
-    if nan and dtypes.is_inexact(typeof(a).dtype):
-        worst = -np.inf if kind == "argmax" else np.inf
-        a = lax.select(lax.ne(a, a), lax.full_like(a, worst), a)
     operation = lax.argmax if kind == "argmax" else lax.argmin
     flat = axis is None
     if flat:
         a = lax.reshape(a, (aval.size,))
-    out = operation(a, 0 if flat else axis, dtypes.default_int())
+    index = dtypes.default_int()
+    along = 0 if flat else axis
+    if nan and dtypes.is_inexact(typeof(a).dtype):
+        worst = -np.inf if kind == "argmax" else np.inf
+        missing = lax.ne(a, a)
+        out = operation(lax.select(missing, lax.full_like(a, worst), a), along, index)
+        nothing = lax.reduce_and(missing, (along,))
+        out = lax.select(nothing, lax.full_like(out, -1), out)
+    else:
+        out = operation(a, along, index)
     if not keepdims:
         return out
     axes = tuple(range(aval.ndim)) if flat else (axis,)
@@ -90,14 +96,14 @@ def argmin(
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Return the index of the first largest element that is not nan; see `argmax`."""
+    """Return the index of the first largest element that is not nan, -1 without one."""
     return _arg(a, axis, out, keepdims, "argmax", nan=True)
 
 
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
-    """Return the index of the first smallest element that is not nan; see `argmax`."""
+    """Return the index of the first smallest element that is not nan, -1 without one."""
     return _arg(a, axis, out, keepdims, "argmin", nan=True)
 
 

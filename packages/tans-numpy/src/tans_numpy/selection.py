@@ -81,7 +81,7 @@ def _clip(a: Any, lo: Any, hi: Any) -> Array:
 
 
 def _bound(bound: Any, dtype: Any, is_lower: bool) -> Any:
-    """Return a Python integer bound as a number that `dtype` can hold, or None if it never binds."""
+    """Return an integer bound as a number that `dtype` can hold, or None if it never binds."""
     if type(bound) is not int or not issubdtype(dtype, np.integer):
         return bound
     info = iinfo(dtype)

@@ -7,6 +7,11 @@ import numpy as np
 from tans_core import Tracer
 
 
+def get_printoptions() -> dict[str, Any]:
+    """Return how arrays print; see `set_printoptions`."""
+    return dict(np.get_printoptions())
+
+
 def set_printoptions(*args: Any, **kwargs: Any) -> None:
     """Set how arrays print; NumPy's options, which are also its own.
 

@@ -157,12 +157,22 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if dtype == np.bool_:
         x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
         dtype = np.dtype(np.int8)
+    if issubdtype(dtype, np.integer):
+        y = _nonzero(y)
     if issubdtype(dtype, np.unsignedinteger):
         return lax.rem(x, y)
     zero = scalar_like(x, 0)
     found = lax.rem(x, y)
     wrong_sign = lax.bitwise_and(lax.ne(lax.lt(found, zero), lax.lt(y, zero)), lax.ne(found, zero))
     return lax.select_n(*_same_shape(wrong_sign, found, lax.add(found, y)))
+
+
+def _nonzero(y: Any) -> Any:
+    """Replace 0 by 1 in a divisor, so that remainders are 0 there, unless it is a known number."""
+    if isinstance(y, int | np.integer) and y != 0:
+        return y
+    zero, one = scalar_like(y, 0), lax.full_like(y, 1)
+    return lax.select(lax.eq(y, zero), one, y)
 
 
 mod = remainder

@@ -14,8 +14,6 @@ from tans_numpy.rearrangement import roll
 from tans_numpy.ufuncs.arithmetic import divide
 from tans_xla import composite, device_put
 
-__all__ = ("fftfreq", "fftshift", "ifftshift", "rfftfreq")
-
 type Array = Any
 
 
@@ -70,7 +68,7 @@ def _shift(x: ArrayLike, axes: Any, name: str, sign: int) -> Array:
     return roll(x, tuple(int(s) for s in shifts), chosen) if chosen else roll(x, 0)
 
 
-def fftshift(x: ArrayLike, axes: None | int | Sequence[int] = None) -> Array:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Move the zero frequency to the middle.
 
     Args:
@@ -80,7 +78,7 @@ def fftshift(x: ArrayLike, axes: None | int | Sequence[int] = None) -> Array:
     return _shift(x, axes, "fftshift", 1)
 
 
-def ifftshift(x: ArrayLike, axes: None | int | Sequence[int] = None) -> Array:
+def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Move the zero frequency from the middle to the front: the inverse of `fftshift`.
 
     Args:

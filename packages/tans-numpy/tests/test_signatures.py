@@ -1,0 +1,72 @@
+"""Parameter names, kinds and defaults of public functions: what libraries for JAX rely on."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import tans_numpy
+
+SNAPSHOT = (Path(__file__).parent / "signatures.txt").read_text().splitlines()
+# Instances of `ufunc` in JAX, which take any number of arguments; ours name them.
+UFUNCS = frozenset(
+    """
+    add bitwise_and bitwise_or bitwise_xor logaddexp logaddexp2 logical_and logical_or logical_xor
+    maximum minimum multiply negative subtract
+    """.split()
+)
+
+
+def _function(name):
+    found = tans_numpy
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _default(value):
+    return value.__name__ if isinstance(value, type) else repr(value)
+
+
+def _rendered(function):
+    kinds = inspect.Parameter
+    parts, starred = [], False
+    parameters = list(inspect.signature(function).parameters.values())
+    for p, following in zip(parameters, [*parameters[1:], None], strict=True):
+        if p.kind is kinds.VAR_POSITIONAL:
+            parts.append(f"*{p.name}")
+            starred = True
+        elif p.kind is kinds.VAR_KEYWORD:
+            parts.append(f"**{p.name}")
+        else:
+            if p.kind is kinds.KEYWORD_ONLY and not starred:
+                parts.append("*")
+                starred = True
+            parts.append(p.name if p.default is p.empty else f"{p.name}={_default(p.default)}")
+            if p.kind is kinds.POSITIONAL_ONLY and (
+                following is None or following.kind is not kinds.POSITIONAL_ONLY
+            ):
+                parts.append("/")
+    return ", ".join(parts)
+
+
+PRESENT = [
+    line
+    for line in SNAPSHOT
+    if _function(line.partition("(")[0]) is not None and line.partition("(")[0] not in UFUNCS
+]
+
+
+@pytest.mark.parametrize("line", PRESENT, ids=lambda line: line.partition("(")[0])
+def test_signature_is_that_of_the_snapshot(line):
+    name = line.partition("(")[0]
+    assert f"{name}({_rendered(_function(name))})" == line
+
+
+def test_most_functions_of_the_snapshot_are_present():
+    assert len(PRESENT) + len(UFUNCS) > 0.85 * len(SNAPSHOT)
+
+
+def test_every_public_name_resolves():
+    for name in tans_numpy.__all__:
+        assert getattr(tans_numpy, name) is not None or name == "newaxis"

@@ -1,0 +1,50 @@
+"""Numbered expressions and the results they must have: construction and defaults."""
+
+from typing import Final
+
+SETUP: Final = """\
+"""
+# number: (expression, text of the result or the class it raises, classes of warnings)
+VECTORS: Final[dict[int, tuple[str, str, str]]] = {
+    1: ("jnp.array(1)", "Array(1, dtype=int32, weak_type=True)", ""),
+    2: ("jnp.array(1.)", "Array(1., dtype=float32, weak_type=True)", ""),
+    3: ("jnp.array(True)", "Array(True, dtype=bool)", ""),
+    4: ("jnp.array(1j)", "Array(0.+1.j, dtype=complex64, weak_type=True)", ""),
+    5: ("jnp.array([1,2])", "Array([1, 2], dtype=int32)", ""),
+    6: ("jnp.array([1.,2])", "Array([1., 2.], dtype=float32)", ""),
+    7: ("jnp.array([1]).weak_type", "False", ""),
+    8: ("jnp.asarray(np.float64(1.))", "Array(1., dtype=float32)", ""),
+    9: ("jnp.asarray(np.arange(3))", "Array([0, 1, 2], dtype=int32)", ""),
+    10: ("jnp.full(2,1)", "Array([1, 1], dtype=int32, weak_type=True)", ""),
+    11: ("jnp.full(2,1.5)", "Array([1.5, 1.5], dtype=float32, weak_type=True)", ""),
+    12: ("jnp.arange(3)", "Array([0, 1, 2], dtype=int32)", ""),
+    13: ("jnp.arange(0,1,0.25)", "Array([0. , 0.25, 0.5 , 0.75], dtype=float32)", ""),
+    14: ("jnp.linspace(0,1,5)", "Array([0. , 0.25, 0.5 , 0.75, 1. ], dtype=float32)", ""),
+    15: ("jnp.zeros(2,dtype=jnp.float64)", "Array([0., 0.], dtype=float32)", "UserWarning"),
+    16: ('jnp.zeros(2,dtype="int64")', "Array([0, 0], dtype=int32)", "UserWarning"),
+    17: ("jnp.zeros(2,dtype=int)", "Array([0, 0], dtype=int32)", ""),
+    18: ("jnp.array(2**31)", "raises OverflowError", ""),
+    19: ("jnp.array([2**31])", "raises OverflowError", ""),
+    20: ("jnp.uint8(300)", "raises OverflowError", ""),
+    21: ("jnp.uint8(-1)", "raises OverflowError", ""),
+    22: ("jnp.uint32(2**32-1)", "Array(4294967295, dtype=uint32)", ""),
+    23: ("jnp.array(np.array([300]),dtype=jnp.uint8)", "Array([44], dtype=uint8)", ""),
+    24: ("jnp.array(None)", "raises ValueError", ""),
+    25: ('jnp.array("a")', "raises TypeError", ""),
+    26: ("jnp.array([[1,2],[3]])", "raises ValueError", ""),
+    27: ("jnp.array([])", "Array([], shape=(0,), dtype=float32)", ""),
+    28: ("jnp.asarray([1,2.5,True])", "Array([1. , 2.5, 1. ], dtype=float32)", ""),
+    29: ("jnp.asarray(range(3))", "Array([0, 1, 2], dtype=int32)", ""),
+    30: ("jnp.asarray({1,2})", "raises TypeError", ""),
+    31: ("jnp.array(1,ndmin=2)", "Array([[1]], dtype=int32, weak_type=True)", ""),
+    32: ("jnp.array([jnp.int8(1),2])", "Array([1, 2], dtype=int8)", ""),
+    33: ("jnp.array([jnp.float16(1),2.])", "Array([1., 2.], dtype=float16)", ""),
+    34: ("jnp.float32([1,2])", "Array([1., 2.], dtype=float32)", ""),
+    35: ("jnp.int32(2.7)", "Array(2, dtype=int32)", ""),
+    36: ("jnp.float32", "<class 'jax.numpy.float32'>", ""),
+    37: ("jnp.float32==np.float32", "True", ""),
+    38: ("jnp.zeros(-1)", "raises TypeError", ""),
+    39: ("jnp.zeros((2,1.5))", "raises TypeError", ""),
+    40: ("jnp.sin([1.])", "raises TypeError", ""),
+    41: ("jnp.sum([1,2])", "raises TypeError", ""),
+}
