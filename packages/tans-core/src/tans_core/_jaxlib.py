@@ -5,6 +5,10 @@ steps that need no client: logging level, tracer class and typed values are set 
 module that owns the class (`tans_core.trace`, `tans_core.config`).
 """
 
+# jaxlib has no types; those of the names here are in _jaxlib.pyi.
+# pyright: reportAttributeAccessIssue=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportPrivateUsage=false
+
 import os
 from typing import Any
 

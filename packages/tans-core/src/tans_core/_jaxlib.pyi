@@ -41,10 +41,14 @@ class Traceback:
 
 class Array:
     aval: Any
+    __array_priority__: int
 
 class ArrayImpl(Array):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
+    def __getitem__(self, index: Any) -> ArrayImpl: ...
+    _check_and_rearrange: Any
+    _npy_value: Any
 
 class Sharding:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

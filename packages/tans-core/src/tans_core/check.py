@@ -2,7 +2,7 @@
 
 from tans_core import rules
 from tans_core.errors import JaxprTypeError
-from tans_core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, subjaxprs
+from tans_core.jaxpr import ClosedJaxpr, Effects, Eqn, Jaxpr, Literal, Var, subjaxprs
 from tans_core.types import same_but_weak
 
 
@@ -41,7 +41,7 @@ def _check_types(eqn: Eqn) -> None:
     if tuple(v.aval for v in eqn.invars) != eqn.op.in_avals:
         raise JaxprTypeError(f"{eqn}: the operands' types are not those of the operation")
     result = rules.types[eqn.primitive](*eqn.op.in_avals, **eqn.params)
-    effects = frozenset()
+    effects: Effects = frozenset()
     if type(result) is rules.Typed:
         result, effects = result
     outs = tuple(result) if eqn.primitive.multiple_results else (result,)

@@ -76,7 +76,7 @@ class _Location:
     __slots__ = ("_code", "_is_method")
 
     def __init__(self, fun: Callable[..., Any]) -> None:
-        inner = inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun
+        inner: Any = inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun
         while hasattr(inner, "func") and not hasattr(inner, "__code__"):
             inner = inner.func  # functools.partial
         self._code = getattr(inner, "__code__", None)
@@ -111,6 +111,8 @@ class CallInfo(DebugInfo):
 
     __slots__ = ("in_tree", "positions")
 
+    positions: Sequence[int] | None
+
     def __init__(
         self,
         traced_for: str,
@@ -128,7 +130,7 @@ class CallInfo(DebugInfo):
         marked = self.in_tree.unflatten(range(self.in_tree.num_leaves))
         paths = [path for path, _ in registry.flatten_with_path(marked)[0]]
         names = _parameter_names(self.fun, self.location)
-        texts = []
+        texts: list[str] = []
         for path in paths:
             which, where, *inside = path
             if which.idx == 1:
@@ -147,7 +149,7 @@ def _parameter_names(fun: Callable[..., Any] | None, location: "_Location") -> l
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):
         return []
-    names = []
+    names: list[str] = []
     for parameter in parameters:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             names.append(parameter.name)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, Self
 
-from tans_core._jaxlib import Config, unset
+from tans_core._jaxlib import Config
+from tans_core._jaxlib import unset as unset
 
 type FlagValue = Any  # the canonical value of one flag: bool, int, float, str, enum, None or object
 type Parse = Callable[[str, FlagValue], FlagValue]  # (flag name, user's value) to canonical value

@@ -4,8 +4,8 @@ A `Jaxpr` is a list of equations over typed variables; a `ClosedJaxpr` adds the 
 constants. Both are treated as immutable and compared by identity.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, override
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, final, override
 
 from tans_core.primitive import Primitive
 from tans_core.state import state
@@ -38,6 +38,7 @@ class DropVar(Var):
         return "_"
 
 
+@final
 class Literal:
     """A scalar written into the equation."""
 
@@ -260,6 +261,7 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr | Jaxpr]:
         if isinstance(value, ClosedJaxpr | Jaxpr):
             yield value
         elif isinstance(value, tuple | list):
-            for item in value:
+            items: Iterable[Any] = value
+            for item in items:
                 if isinstance(item, ClosedJaxpr | Jaxpr):
                     yield item

@@ -60,9 +60,8 @@ def _letters(n: int) -> str:
 
 def literal_text(literal: Literal) -> str:
     """Return the printed form of a literal, such as ``2.0:f32[]``."""
-    value = literal.val
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.item()
+    held: Any = literal.val
+    value = held.item() if isinstance(held, np.generic | np.ndarray) else held
     return f"{value}:{literal.aval.str_short()}"
 
 

@@ -67,10 +67,10 @@ class RuleTable[R](dict[Primitive, R]):
 
     def find(self, primitive: Primitive) -> R | None:
         """Return the rule of `primitive`, or None when there is no row."""
-        rule = dict.get(self, primitive)
+        rule = self.get(primitive)
         if rule is None and primitive.family not in self._loaded:
             self._load(primitive.family)
-            rule = dict.get(self, primitive)
+            rule = self.get(primitive)
         return rule
 
     def register(self, primitive: Primitive, rule: R) -> None:
@@ -98,7 +98,7 @@ class RuleTable[R](dict[Primitive, R]):
             rows = _column_rows(family, self.column, self.name.upper()) if family else {}
             for primitive, rule in rows.items():
                 # A user's assignment made before the column was loaded stays.
-                if not dict.__contains__(self, primitive):
+                if primitive not in self:
                     self[primitive] = rule
             self._loaded.add(family or "")
 

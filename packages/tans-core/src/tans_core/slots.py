@@ -34,7 +34,7 @@ def fill(functions: Mapping[str, Any], package: str) -> None:
         _OWNERS[name] = package
     if "__eq__" in functions:
         # Python clears __hash__ only for methods in a class body.
-        ArrayImpl.__hash__ = Tracer.__hash__ = None
+        ArrayImpl.__hash__ = Tracer.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def owner(name: str) -> str | None:

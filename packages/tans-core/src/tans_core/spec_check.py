@@ -22,7 +22,8 @@ def check_pspec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
     """
     if spec.__class__ is not PartitionSpec or not isinstance(mesh, (Mesh, AbstractMesh)):
         raise _wrong_classes(mesh, spec)
-    positions, used = mesh.axis_positions, set()
+    positions = mesh.axis_positions
+    used: set[AxisName] = set()
     for partition in spec.partitions:
         if partition is None:
             continue
@@ -33,8 +34,8 @@ def check_pspec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
                 raise _missing_axis(mesh, spec, axis)
             if axis in used:
                 raise DuplicateSpecError(
-                    f"NamedSharding: {spec!r} has duplicate entries for mesh axis {axis!r}; an axis "
-                    "shards at most one dimension. Leave it out of the others."
+                    f"NamedSharding: {spec!r} has duplicate entries for mesh axis {axis!r}; an "
+                    "axis shards at most one dimension. Leave it out of the others."
                 )
             used.add(axis)
     if spec.unreduced or spec.reduced:

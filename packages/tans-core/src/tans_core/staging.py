@@ -49,7 +49,9 @@ def clear_type_memo() -> None:
 register_cache(clear_type_memo)
 
 
-def infer(primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict) -> TypedOp:
+def infer(
+    primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict[str, Any]
+) -> TypedOp:
     """Run the type rule, then the sharding rule when a sharding is involved."""
     result = rules.types[primitive](*in_avals, **params)
     effects: Effects = NO_EFFECTS
@@ -150,7 +152,7 @@ class JaxprTrace(Trace):
 
     def lift(self, x: Any) -> Atom:
         """Return the atom for a value: a variable of this trace, a literal or a constant."""
-        cls = type(x)
+        cls: type[Any] = type(x)
         if cls in _PYTHON_SCALARS:
             return Literal(x, typeof(x))
         if cls is JaxprTracer and x._trace is self:

@@ -74,32 +74,32 @@ class Tracer(_jaxlib.Array):
     @property
     def shape(self) -> tuple[int, ...]:
         """Size of each dimension."""
-        return self.aval.shape  # pyright: ignore[reportAttributeAccessIssue]
+        return self.aval.shape
 
     @property
     def dtype(self) -> Any:
         """Data type of the elements."""
-        return self.aval.dtype  # pyright: ignore[reportAttributeAccessIssue]
+        return self.aval.dtype
 
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return self.aval.ndim  # pyright: ignore[reportAttributeAccessIssue]
+        return self.aval.ndim
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.aval.size  # pyright: ignore[reportAttributeAccessIssue]
+        return self.aval.size
 
     @property
     def weak_type(self) -> bool:
         """Whether the dtype yields to that of another operand."""
-        return self.aval.weak_type  # pyright: ignore[reportAttributeAccessIssue]
+        return self.aval.weak_type
 
     @property
     def sharding(self) -> Any:
         """The sharding in the type."""
-        return self.aval.sharding  # pyright: ignore[reportAttributeAccessIssue]
+        return self.aval.sharding
 
     def _need(self, error: type[Exception]) -> Any:
         value = self.concrete()
@@ -239,8 +239,3 @@ def current_trace() -> Trace:
 def is_evaluating() -> bool:
     """Whether operations run now, rather than being traced."""
     return state.trace is eval_trace
-
-
-def find_top(x: Any) -> Trace | None:
-    """Return the trace of `x` when it is a tracer."""
-    return x._trace if isinstance(x, Tracer) else None

@@ -6,7 +6,7 @@ meet one compares with `same_type`.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final, Self, override
+from typing import TYPE_CHECKING, Any, Final, Self, override
 
 import numpy as np
 
@@ -23,9 +23,26 @@ _NO_AXES: Final[frozenset[str]] = frozenset()
 
 
 class AbstractValue:
-    """Base of all types. A type answers for its tangents and for the lo types it is made of."""
+    """Base of all types. A type answers for its tangents and for the lo types it is made of.
+
+    Code that handles arrays reads their fields without asking for the class first, so a type
+    checker knows them here; types of other values need not have them.
+    """
 
     __slots__ = ("__weakref__",)
+
+    if TYPE_CHECKING:
+        shape: Shape
+        dtype: Any
+        weak_type: bool
+        ndim: int
+        size: int
+        manual_axes: frozenset[str]
+        memory_space: Hashable
+
+        @property
+        def sharding(self) -> Any: ...  # noqa: D102
+        def update(self, **fields: Any) -> Any: ...  # noqa: D102
 
     def to_tangent(self) -> "AbstractValue":
         """Return the type of a tangent of a value of this type."""
@@ -81,14 +98,6 @@ class ShapedArray(AbstractValue):
         "size",
         "weak_type",
     )
-
-    shape: Shape
-    dtype: DType
-    weak_type: bool
-    manual_axes: frozenset[str]
-    memory_space: Hashable
-    ndim: int
-    size: int
 
     def __new__(
         cls,
@@ -267,7 +276,7 @@ def _names(axes: Sequence[Any]) -> str:
 def _states(aval: ShapedArray) -> str:
     """Return the printed varying, unreduced and reduced axes, each in mesh order."""
     sharding = aval._sharding
-    order = {} if sharding is None else sharding.mesh.axis_positions
+    order: dict[Any, int] = {} if sharding is None else sharding.mesh.axis_positions
     spec = PartitionSpec() if sharding is None else sharding.spec
     kind = spec.unreduced_kind
     unreduced = "U" if kind in (None, UnreducedKind.sum) else f"U_{kind.name}"

@@ -75,7 +75,7 @@ def typeof(x: Any) -> AbstractValue:
 
 def is_value(x: Any) -> bool:
     """Whether `typeof` knows the class of `x`."""
-    cls = type(x)
+    cls: type[Any] = type(x)
     return cls in _TYPEOF or _find_handler(x) is not None
 
 

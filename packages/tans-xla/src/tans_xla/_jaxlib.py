@@ -3,7 +3,10 @@
 Tested with jaxlib 0.11.2 to 0.12.0.1.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+# The types of the names here are in _jaxlib.pyi.
+# pyright: reportAttributeAccessIssue=false
+
+from typing import Any, Final
 
 from jaxlib import _jax as jaxlib_core
 from jaxlib import xla_client
@@ -99,11 +102,6 @@ parse_arguments = jaxlib_core.jax_jit.parse_arguments
 pjit = jaxlib_core.pjit
 
 # Names of MLIR cost 15 to 20 ms and are loaded at the first use.
-if TYPE_CHECKING:
-    from jaxlib.mlir import ir as ir
-    from jaxlib.mlir.dialects import func as func
-    from jaxlib.mlir.dialects import sdy as sdy
-
 _MLIR_NAMES: Final = frozenset(
     "ir func sdy stablehlo chlo passmanager TracebackToLocationCache inlined_func_call "
     "make_ir_context".split()

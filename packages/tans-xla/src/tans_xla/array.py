@@ -105,7 +105,7 @@ def _tolist(self: ArrayImpl) -> Any:
     return value.tolist()
 
 
-def _tobytes(self: ArrayImpl, order: str | None = "C") -> bytes:
+def _tobytes(self: ArrayImpl, order: Any = "C") -> bytes:
     """Return the raw bytes of the value."""
     return host_value(self).tobytes(order)
 

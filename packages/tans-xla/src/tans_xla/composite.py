@@ -46,13 +46,13 @@ def composite(
     compiled = make_cpp_function(jitted)
     compiled._jitted = jitted
 
-    @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         if state.trace is eval_trace:
             return compiled(*args, **kwargs)
         return fun(*args, **kwargs)
 
     # Operators test their operand first and then choose between the two in the same frame.
+    functools.update_wrapper(call, fun)
     call.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess]
     call.inline = fun  # pyright: ignore[reportFunctionMemberAccess]
     return call

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tans_core import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, dtypes
-from tans_core._jaxlib import ArrayImpl, unset
+from tans_core import ArrayImpl, ClosedJaxpr, Eqn, Jaxpr, Literal, Var, dtypes
 from tans_core.config import debug_infs, debug_nans, post_hook
 from tans_core.debug_info import user_line
-from tans_core.flags import Flag
+from tans_core.flags import Flag, unset
 from tans_core.tree import registry
 
 type Value = Any

@@ -54,7 +54,7 @@ def _is_fully_addressable(self: Sharding) -> bool:
 
 
 def _named_hlo(self: NamedSharding, ndim: int) -> Any:
-    cache = self.__dict__
+    cache: dict[Any, Any] = self.__dict__
     hlo = cache.get(ndim)
     if hlo is None:
         cache[ndim] = hlo = make_hlo_sharding(self.mesh, self.spec, ndim)

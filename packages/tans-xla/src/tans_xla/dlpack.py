@@ -36,7 +36,7 @@ _BY_PLATFORM: Final = {
     "gpu": DLDeviceType.kDLCUDA,
     "rocm": DLDeviceType.kDLROCM,
 }
-_PLATFORMS: Final = {
+_PLATFORMS: Final[dict[int, str]] = {
     DLDeviceType.kDLCPU: "cpu",
     DLDeviceType.kDLCUDAHost: "cpu",
     DLDeviceType.kDLCUDA: "cuda",
@@ -102,7 +102,7 @@ def to_capsule(
         source = _moved(self, dl_device)
     elif copy:
         source = self.__copy__()
-    version = (0, 8) if max_version is None else tuple(max_version)
+    version = (0, 8) if max_version is None else (max_version[0], max_version[1])
     return to_dlpack_capsule(source, stream, version, source is not self)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tans_core import config
+from tans_core.flags import Flag
 from tans_xla._jaxlib import guard_lib
 
 _LEVELS: Final = {
@@ -42,7 +43,7 @@ def _setter(
     return hook
 
 
-def _connect(flag: config.Flag, fields: tuple[str, ...], levels: dict[Any, Any]) -> None:
+def _connect(flag: Flag, fields: tuple[str, ...], levels: dict[Any, Any]) -> None:
     flag.global_hooks.append(_setter(guard_lib.global_state, fields, levels))
     flag.thread_hooks.append(_setter(guard_lib.thread_local_state, fields, levels))
     if flag.value is not None:

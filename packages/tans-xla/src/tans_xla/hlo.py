@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tans_core import AbstractToken, ShapedArray
+from tans_core import AbstractToken, AbstractValue, ShapedArray
 from tans_xla._jaxlib import ir
 from tans_xla.mlir_context import active
 from tans_xla.physical import physical_aval
@@ -134,7 +134,7 @@ def dense(data: np.ndarray) -> Any:
     """Return the elements of a NumPy array of any supported dtype."""
     data = np.ascontiguousarray(data).reshape(data.shape)
     shape, dtype = data.shape, data.dtype
-    if dtype.names is not None or dtype.kind == "V" and dtype.itemsize == 0:
+    if dtype.names is not None or (dtype.kind == "V" and dtype.itemsize == 0):
         data = np.zeros(shape, bool)
         dtype = data.dtype
     element = scalar_type(dtype)
@@ -175,7 +175,7 @@ def op1(
     return ir.Operation.create(name, (result_type,), operands, attributes).results[0]
 
 
-def constant(value: Any, aval: ShapedArray) -> Any:
+def constant(value: Any, aval: AbstractValue) -> Any:
     """Return a constant with the type of `aval`; one element is spread over a larger shape."""
     aval = physical_aval(aval)
     data = np.asarray(value)

@@ -1,5 +1,6 @@
 """Make a later `import jax` raise, in a process whose array classes are Tans's."""
 
+import importlib.abc
 import importlib.machinery
 import os
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 from tans_core.coexistence import ALLOW_VARIABLE, REMEDY
 
 
-class _RefusingLoader:
+class _RefusingLoader(importlib.abc.Loader):
     """Loader of a module that may not be imported here."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:

@@ -26,6 +26,7 @@ from tans_xla import hlo
 from tans_xla._jaxlib import func, inlined_func_call, ir
 from tans_xla.explicit_shardings import constrained
 from tans_xla.mlir_context import MlirContext
+from tans_xla.physical import physical_aval
 
 type Value = Any  # ir.Value
 type LoweringRule = Callable[..., Any]
@@ -65,6 +66,7 @@ class ModuleBuilder:
       functions: name and body to the function's operation.
       scope: what precedes the names of operations, such as ``jit(f)``; empty inside of functions,
         where XLA puts the name of the call in front.
+      mesh: the explicit mesh whose shardings types carry, or None.
     """
 
     def __init__(self, name: str, platforms: Sequence[str], mlir: MlirContext) -> None:
@@ -79,6 +81,7 @@ class ModuleBuilder:
         self.names: dict[str, int] = {}
         self.template_depth = 0
         self.scope = ""
+        self.mesh: Any = None
 
     def unique_name(self, name: str) -> str:
         """Return `name`, made unique in the module."""
@@ -92,7 +95,9 @@ class LoweringContext:
 
     __slots__ = ("avals_in", "avals_out", "builder", "eqn", "tokens")
 
-    def __init__(self, builder: ModuleBuilder, op: TypedOp, eqn: Eqn | None, tokens: dict) -> None:
+    def __init__(
+        self, builder: ModuleBuilder, op: TypedOp, eqn: Eqn | None, tokens: dict[Any, Any]
+    ) -> None:
         self.builder = builder
         self.avals_in = op.in_avals
         self.avals_out = op.out_avals
@@ -210,7 +215,7 @@ def _operation_name(op: TypedOp) -> str:
 
 
 def _literal_key(literal: Literal) -> Hashable:
-    value = literal.val
+    value: Any = literal.val
     if isinstance(value, np.ndarray):
         value = value[()]
     # 0.0 and -0.0 are equal, NaN is not equal to itself: both are keyed by their text.
@@ -293,8 +298,8 @@ _PLAIN: Final = np.dtype(np.float32)
 
 
 def _physical(op: TypedOp) -> tuple[TypedOp, dict[str, Any]]:
-    physical_in = tuple(hlo.physical_aval(a) for a in op.in_avals)
-    physical_out = tuple(hlo.physical_aval(a) for a in op.out_avals)
+    physical_in = tuple(physical_aval(a) for a in op.in_avals)
+    physical_out = tuple(physical_aval(a) for a in op.out_avals)
     rule = rules.to_lo.find(op.primitive)
     params = op.params if rule is None else rule(op.in_avals, physical_in, **op.params)
     return TypedOp(op.primitive, physical_in, params, physical_out, op.effects), params

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tans_core import ClosedJaxpr, ShapedArray, dce_jaxpr
+from tans_core import ClosedJaxpr, dce_jaxpr
 from tans_core.sharding import NamedSharding
 from tans_xla import hlo, sdy_attributes
 from tans_xla._jaxlib import func, ir
 from tans_xla.explicit_shardings import explicit_mesh
 from tans_xla.lowering import ModuleBuilder, lower_eqns, ordered_effects
 from tans_xla.mlir_context import use_context
+from tans_xla.physical import physical_aval
 from tans_xla.runtime_tokens import DUMMY
 
 
@@ -112,7 +113,7 @@ def _add_shardings(
 ) -> None:
     for attr, sharding, aval in zip(attrs, shardings, avals, strict=True):
         if isinstance(sharding, NamedSharding) and sharding.mesh.size > 1:
-            ndim = hlo.physical_aval(aval).ndim
+            ndim = physical_aval(aval).ndim
             attr["sdy.sharding"] = sdy_attributes.tensor_sharding(sharding, ndim)
         kind = getattr(sharding, "_memory_kind", None)
         if kind is not None and kind not in ("device", "unpinned_host"):
@@ -121,7 +122,7 @@ def _add_shardings(
 
 def _donations(live: ClosedJaxpr, donated: Sequence[bool], offset: int) -> list[dict[str, Any]]:
     """Pair each donated argument with an unpaired result of its type; others are left to XLA."""
-    free: dict[ShapedArray, list[int]] = {}
+    free: dict[Any, list[int]] = {}
     for i, aval in enumerate(live.out_avals):
         free.setdefault(aval.strong(), []).append(i)
     attrs: list[dict[str, Any]] = []

@@ -72,7 +72,8 @@ def _whole(kind: Any, spec: PartitionSpec) -> HloSharding:
 
 
 def _with_reduction(sharding: HloSharding, spec: PartitionSpec) -> HloSharding:
-    operation = _REDUCTIONS.get(spec.unreduced_kind)
+    kind = spec.unreduced_kind
+    operation = None if kind is None else _REDUCTIONS.get(kind)
     if operation is not None:
         sharding.set_reduction_op(operation)
     return sharding

@@ -16,7 +16,9 @@ def _with_axis(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ..
 
 
 def _batched(axis: Any, dims: Dims, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    changed = {"callback": BatchedCallback(params["callback"], dims, axis.size, method)}
+    changed: dict[str, Any] = {
+        "callback": BatchedCallback(params["callback"], dims, axis.size, method)
+    }
     if "result_avals" in params:
         changed["result_avals"] = _with_axis(params["result_avals"], axis.size)
     return {**params, **changed}

@@ -149,8 +149,7 @@ class HostCallback:
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         """Call back; a token comes first and is handed through."""
         if self.has_token:
-            token, *args = args
-            return (token, *self._results(args))
+            return (args[0], *self._results(args[1:]))
         return tuple(self._results(args))
 
     def _results(self, args: Sequence[Any]) -> list[np.ndarray]:

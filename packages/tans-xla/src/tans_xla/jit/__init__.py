@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 from tans_xla import compile as compiling
 from tans_xla.jit import stage_methods
@@ -10,16 +10,43 @@ from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.primitive import jit_p as jit_p
 from tans_xla.jit.shardings import Frozen
 from tans_xla.jit.signature import JitOptions, check_disjoint, resolve_arguments
+from tans_xla.stages import Lowered, Traced
 
-__all__ = ["jit", "jit_p"]
+__all__ = ["JitWrapped", "jit", "jit_p"]
+
+type Given = tuple[Any, Any]  # positions and names as the user gave them
 
 stage_methods.attach()
 
 
+class JitWrapped(Protocol):
+    """What `jit` returns: the function, with methods that look at its stages."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function."""
+        ...
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Record the program for these arguments without running it."""
+        ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Record and lower the program for these arguments."""
+        ...
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the types of the result."""
+        ...
+
+    def clear_cache(self) -> None:
+        """Forget the recorded and compiled programs."""
+        ...
+
+
 @overload
-def jit(fun: Callable[..., Any], /, **options: Any) -> Callable[..., Any]: ...
+def jit(fun: Callable[..., Any], /, **options: Any) -> JitWrapped: ...
 @overload
-def jit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def jit(fun: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], JitWrapped]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     /,
@@ -88,9 +115,7 @@ def jit(
     return decorate if fun is None else decorate(fun)
 
 
-def _make(
-    fun: Callable[..., Any], *, static: tuple, donate: tuple, **options: Any
-) -> Callable[..., Any]:
+def _make(fun: Callable[..., Any], *, static: Given, donate: Given, **options: Any) -> JitWrapped:
     if not callable(fun):
         raise TypeError(
             f"jit: given {fun!r} of type {type(fun).__name__}, expected a callable. Pass the "

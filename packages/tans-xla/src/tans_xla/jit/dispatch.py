@@ -9,7 +9,7 @@ from tans_core.sharding import single_device_sharding
 from tans_core.staging import infer
 from tans_core.trace import eval_trace
 from tans_core.tree import registry
-from tans_xla import debug_checks
+from tans_xla import backend, debug_checks
 from tans_xla import placement as placements
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, compile_closed
@@ -160,7 +160,7 @@ class Jitted:
         if self.options.device is not None:
             return self.options.device
         if self.options.backend is not None:
-            return placements.backend.local_devices(backend=self.options.backend)[0]
+            return backend.local_devices(backend=self.options.backend)[0]
         return None
 
 
