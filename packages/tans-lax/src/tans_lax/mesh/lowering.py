@@ -6,16 +6,58 @@ The constraint of `reshard` is the one that follows every operation in explicit 
 from typing import Any, Final
 
 from tans_core import Primitive
-from tans_core.sharding import NamedSharding
+from tans_core.explicit_mode import spec_of
+from tans_core.partition_spec import PartitionSpec, partition_axes
+from tans_core.sharding import NamedSharding, named_sharding
 from tans_lax.mesh import reshard_p, sharding_constraint_p
 from tans_xla.sdy_attributes import constrain
 
 type IrValue = Any
 
 
-def _reshard(ctx: Any, x: IrValue, **params: Any) -> IrValue:
-    del ctx, params
+def _reshard(ctx: Any, x: IrValue, *, dst_sharding: NamedSharding) -> IrValue:
+    mesh = ctx.builder.mesh
+    if mesh is None:
+        return x
+    for spec in _steps(spec_of(ctx.avals_in[0]), dst_sharding.spec):
+        x = constrain(x, named_sharding(mesh, spec))
     return x
+
+
+def _steps(source: PartitionSpec, target: PartitionSpec) -> list[PartitionSpec]:
+    """Return specs to pass through on the way.
+
+    When two axes of one dimension become unreduced at once, XLA (jaxlib 0.12.0) puts the blocks in
+    wrong places. One axis at a time, from the minor one, is right, and as free.
+    """
+    steps = []
+    for d, partition in enumerate(source.partitions):
+        moving = [a for a in partition_axes(partition) if a in target.unreduced]
+        for axis in reversed(moving[1:]):
+            rest = tuple(a for a in partition_axes(source.partitions[d]) if a != axis)
+            partitions = (*source.partitions[:d], rest, *source.partitions[d + 1 :])
+            source = source.update(partitions=partitions, unreduced=source.unreduced | {axis})
+            steps.append(source)
+    if source.unreduced & target.unreduced and _moves_apart(source, target):
+        kept = [
+            a if a == b else None
+            for a, b in zip(source.partitions, target.partitions, strict=True)
+        ]
+        steps.append(source.update(partitions=tuple(kept)))
+    return steps
+
+
+def _moves_apart(source: PartitionSpec, target: PartitionSpec) -> bool:
+    """Whether a change of the sharded dimensions is more than one exchange of single axes.
+
+    The partitioner would replicate and cut again then, which loses what is unreduced.
+    """
+    if source.partitions == target.partitions:
+        return False
+    sets = [{a for p in s.partitions for a in partition_axes(p)} for s in (source, target)]
+    single = all(len(partition_axes(p)) < 2 for s in (source, target) for p in s.partitions)
+    gathers_only = sets[1] < sets[0]
+    return not gathers_only and not (single and (sets[0] == sets[1] or not sets[0]))
 
 
 def _sharding_constraint(ctx: Any, x: IrValue, *, sharding: NamedSharding) -> IrValue:
