@@ -28,6 +28,7 @@ class ContextRule[R: Callable[..., Any]]:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
+        """Run the rule with the transformation's context first among `args`."""
         return self.rule(*args, **params)
 
     @override
