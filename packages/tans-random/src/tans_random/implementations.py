@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from tans_random import rbg, threefry
+from tans_random import philox, rbg, threefry, threefry4x32
+from tans_random.counters import CounterGenerator
 
 type Words = Any  # uint32 [..., num_words]
 type Shape = tuple[int, ...]
@@ -40,6 +41,13 @@ class Implementation(NamedTuple):
         return f"PRNGImpl({self.name})"
 
 
+def _of_counters(generator: CounterGenerator, name: str, tag: str) -> Implementation:
+    return Implementation(
+        name, tag, (generator.key_words,), generator.seed, generator.split, generator.fold_in,
+        generator.bits,
+    )  # fmt: skip
+
+
 _ALL: Final = {
     impl.name: impl
     for impl in (
@@ -51,6 +59,9 @@ _ALL: Final = {
         Implementation(
             "unsafe_rbg", "urbg", (4,), rbg.seed, rbg.split_unsafe, rbg.fold_in_unsafe, rbg.bits
         ),
+        _of_counters(philox.PHILOX_2X32, "philox2x32", "phx2"),
+        _of_counters(philox.PHILOX_4X32, "philox4x32", "phx4"),
+        _of_counters(threefry4x32.THREEFRY_4X32, "threefry4x32", "fry4"),
     )
 }  # fmt: skip
 

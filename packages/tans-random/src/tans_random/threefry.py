@@ -32,7 +32,8 @@ def _word(key: Words, i: int) -> Any:
     return lax.index_in_dim(key, i, 0, keepdims=False)
 
 
-def _counters(size: int) -> Any:
+def count_up(size: int) -> Any:
+    """Return the counters 0 to size - 1."""
     if size >= _LIMIT:
         raise ValueError(
             f"random: given {size} blocks for one key, expected fewer than 2**32. Split the key."
@@ -42,14 +43,14 @@ def _counters(size: int) -> Any:
 
 def _encrypt(key: Words, size: int) -> tuple[Any, Any]:
     """Encrypt the 64-bit counters 0 to size - 1."""
-    low = _counters(size)
+    low = count_up(size)
     return _block(key, lax.full((size,), 0, _U32), low)
 
 
 def _encrypt_halves(key: Words, size: int) -> Any:
     """Encrypt the 32-bit counters 0 to size - 1, the first half paired with the second."""
     half = (size + 1) // 2
-    counters = _counters(size)
+    counters = count_up(size)
     if size % 2:
         counters = lax.pad(counters, np.uint32(0), ((0, 1, 0),))
     first, second = lax.slice(counters, (0,), (half,)), lax.slice(counters, (half,), (2 * half,))

@@ -147,6 +147,12 @@ def spread(x: Any, dtype: Any, shape: Shape) -> Array:
     return jnp.broadcast_to(lax.convert_element_type(x, dtype), shape)
 
 
+def float_dtype_of(*params: Any) -> Any:
+    """Return the floating-point dtype that parameters promote to, Python scalars as arrays."""
+    out = jnp.result_type(*(typeof(x).dtype for x in params))
+    return out if issubdtype(out, np.floating) else dtypes.default_float()
+
+
 def as_operand(x: Any, dtype: Any, shape: Shape) -> Any:
     """Return a parameter in the sampler's dtype, with rank 0 or the shape."""
     if type(x) in (int, float):

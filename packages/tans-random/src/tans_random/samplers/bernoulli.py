@@ -20,6 +20,7 @@ from tans_random.samplers.arguments import (
     Sharding,
     check_choice,
     common_shape,
+    float_dtype_of,
     int_dtype,
     place,
     spread,
@@ -115,7 +116,7 @@ def rademacher(
 
 @composite(static_argnames=STATIC)
 def _geometric(words: Any, p: Any, *, shape: Shape, dtype: Any, impl: Implementation) -> Array:
-    float_type = dtypes.default_float()
+    float_type = float_dtype_of(p)
     p = spread(p, float_type, shape)
     u = unit_uniform(words, impl, shape, float_type)
     u = lax.select(lax.eq(u, float_type.type(0)), lax.full_like(u, 1), u)

@@ -20,6 +20,7 @@ from tans_random.samplers.arguments import (
     common_shape,
     draw,
     float_dtype,
+    float_dtype_of,
     split_words,
     spread,
     static_shape,
@@ -191,7 +192,9 @@ def binomial_numbers(words: Any, n: Value, p: Value, impl: Implementation) -> Va
 def _binomial(
     words: Any, n: Any, p: Any, *, shape: Shape, dtype: Any, impl: Implementation
 ) -> Array:
-    return binomial_numbers(words, spread(n, dtype, shape), spread(p, dtype, shape), impl)
+    own = float_dtype_of(n, p)
+    out = binomial_numbers(words, spread(n, own, shape), spread(p, own, shape), impl)
+    return lax.convert_element_type(out, dtype)
 
 
 def binomial(
@@ -223,23 +226,24 @@ def binomial(
 def _multinomial(
     words: Any, n: Any, p: Any, *, shape: Shape, dtype: Any, impl: Implementation, unroll: Any
 ) -> Array:
-    p = lax.convert_element_type(p, dtype)
+    own = float_dtype_of(n, p)
+    p = lax.convert_element_type(p, own)
     last = typeof(p).ndim - 1
     # Of the trials that are left, each category gets a binomial number, given those before it.
     left = lax.cumsum(p, last, reverse=True)
-    share = lax.div(p, lax.select(lax.eq(left, dtype.type(0)), lax.full_like(left, 1), left))
+    share = lax.div(p, lax.select(lax.eq(left, own.type(0)), lax.full_like(left, 1), left))
     count = typeof(p).shape[last]
-    share = jnp.broadcast_to(jnp.moveaxis(share, -1, 0), (count, *shape))
+    share = jnp.moveaxis(jnp.broadcast_to(share, (*shape, count)), -1, 0)
 
     def step(rest: Value, inputs: tuple[Value, Value]) -> tuple[Value, Value]:
         ratio, key_words = inputs
-        ratio = lax.clamp(dtype.type(0), ratio, dtype.type(1))
+        ratio = lax.clamp(own.type(0), ratio, own.type(1))
         drawn = binomial_numbers(key_words, rest, ratio, impl)
         return lax.sub(rest, drawn), drawn
 
-    start = spread(n, dtype, shape)
+    start = spread(n, own, shape)
     _, out = lax.scan(step, start, (share, impl.split(words, (count,))), unroll=unroll)
-    return jnp.moveaxis(out, 0, -1)
+    return lax.convert_element_type(jnp.moveaxis(out, 0, -1), dtype)
 
 
 def multinomial(

@@ -33,10 +33,17 @@ def _randint(
     words: Any, low: Any, high: Any, *, shape: Shape, dtype: Any, impl: Implementation
 ) -> Array:
     info = iinfo(dtype)
+    if dtype.itemsize < 4:
+        # Narrow integers are drawn as 32-bit ones; the end of the interval may exceed the dtype.
+        low, high = (_clamped(v, np.dtype(np.int32), info.min, info.max + 1) for v in (low, high))
+        out = _randint.inline(words, low, high, shape=shape, dtype=np.dtype(np.int32), impl=impl)
+        return lax.convert_element_type(out, dtype)
     unsigned = np.dtype(f"uint{dtype.itemsize * 8}")
     width = dtype.itemsize * 8
     too_high = lax.gt(high, typeof(high).dtype.type(info.max)) if _is_wider(high, dtype) else None
-    low, high = (jnp.broadcast_to(_clamped(v, dtype), shape) for v in (low, high))
+    low, high = (
+        jnp.broadcast_to(_clamped(v, dtype, info.min, info.max), shape) for v in (low, high)
+    )
     upper, lower = (draw_bits(w, impl, width, shape) for w in split_words(words, impl, 2))
     one = unsigned.type(1)
     span = lax.convert_element_type(lax.sub(high, low), unsigned)
@@ -57,12 +64,12 @@ def _is_wider(x: Any, dtype: Any) -> bool:
     return iinfo(other).max > iinfo(dtype).max
 
 
-def _clamped(x: Any, dtype: Any) -> Any:
-    info, own = iinfo(dtype), iinfo(typeof(x).dtype)
-    kind = typeof(x).dtype.type
-    low = kind(max(info.min, own.min))
-    high = kind(min(info.max, own.max))
-    return lax.convert_element_type(lax.clamp(low, x, high), dtype)
+def _clamped(x: Any, dtype: Any, low: int, high: int) -> Any:
+    own = iinfo(typeof(x).dtype)
+    if own.min < low or own.max > high:
+        kind = typeof(x).dtype.type
+        x = lax.clamp(kind(max(low, own.min)), x, kind(min(high, own.max)))
+    return lax.convert_element_type(x, dtype)
 
 
 def randint(

@@ -183,7 +183,9 @@ def maxwell(
 def _double_sided_maxwell(
     words: Any, loc: Any, scale: Any, *, shape: Shape, dtype: Any, impl: Implementation
 ) -> Array:
-    shape += jnp.broadcast_shapes(typeof(loc).shape, typeof(scale).shape)
+    own = jnp.broadcast_shapes(typeof(loc).shape, typeof(scale).shape)
+    # The shape () stands for that of the parameters, which then comes twice, as in JAX.
+    shape = (shape or own) + own
     length, sign = split_words(words, impl, 2)
     out = lax.mul(signs(sign, impl, shape, dtype), maxwell_numbers(length, impl, shape, dtype))
     return lax.add(lax.mul(out, spread(scale, dtype, shape)), spread(loc, dtype, shape))
@@ -197,7 +199,7 @@ def double_sided_maxwell(
     Args:
       key: single key.
       loc, scale: place and width, which broadcast together to a shape ``own``.
-      shape: static shape; how many draws for each element of the parameters.
+      shape: static shape of the draws for each element of the parameters; ``own`` if ().
       dtype: floating-point dtype; the default one if None.
 
     Returns:

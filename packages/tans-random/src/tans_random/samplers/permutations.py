@@ -189,7 +189,7 @@ def choice(
         order = _distinct_by_weight(
             parts.words, p, count=picks, impl=parts.impl, mode=gumbel_mode(mode, "choice")
         )
-        index = jnp.reshape(order, dims)
+        index = jnp.reshape(lax.convert_element_type(order, dtypes.default_int()), dims)
     return index if is_count else jnp.take(a, index, at)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import dtypes, typeof
+from tans_core import typeof
 from tans_core.dtype_queries import iinfo
 from tans_random.samplers.approximate_poisson import approximate_poisson
 from tans_random.samplers.arguments import (
@@ -114,7 +114,8 @@ def _by_rejection(words: Any, lam: Value, dtype: Any, impl: Implementation) -> V
 def _poisson(
     words: Any, lam: Any, *, shape: Shape, dtype: Any, impl: Implementation, method: str
 ) -> Array:
-    lam = spread(lam, dtypes.default_float(), shape)
+    # Single precision for all dtypes: the numbers of JAX.
+    lam = spread(lam, np.dtype(np.float32), shape)
     if method == "approximate":
         return lax.convert_element_type(approximate_poisson(words, lam, impl), dtype)
     kind = typeof(lam).dtype.type

@@ -76,6 +76,10 @@ def unit_uniform(words: Any, impl: Implementation, shape: Shape, dtype: Any) -> 
     mantissa = finfo(dtype).nmant
     width = 8 if mantissa < 8 else dtype.itemsize * 8
     drawn = draw_bits(words, impl, width, shape)
+    if dtype.itemsize == 1:
+        # Fused into arithmetic on 8-bit floats, which is emulated, the generator would be emitted
+        # once for each use: compiling took minutes on CPU.
+        drawn = lax.optimization_barrier(drawn)
     unsigned = np.dtype(f"uint{dtype.itemsize * 8}")
     drawn = lax.shift_right_logical(drawn, np.dtype(f"uint{width}").type(width - mantissa))
     drawn = lax.convert_element_type(drawn, unsigned) if width != unsigned.itemsize * 8 else drawn
