@@ -199,8 +199,8 @@ def test_printed_form():
 @pytest.mark.parametrize(
     ("fwd", "bwd", "error", "facts"),
     [
-        (None, None, AttributeError, ["No VJP defined", "defvjp"]),
-        (lambda x: x, lambda r, g: (g,), TypeError, ["pair"]),
+        (None, None, AttributeError, ["no rule", "defvjp"]),
+        (lambda x: x, lambda r, g: (g,), TypeError, ["two things"]),
         (lambda x: (x, None), lambda r, g: g, TypeError, ["structure", "tuple"]),
         (lambda x: (x, None), lambda r, g: (g, g), TypeError, ["structure"]),
         (lambda x: (x, None), lambda r, g: (np.ones(3, f32),), ValueError, ["float32[3]"]),
@@ -221,3 +221,18 @@ def test_residuals_are_leaves_of_the_vjp_object():
     f.defvjp(lambda x: (lax.sin(x), {"x": lax.cos(x)}), lambda r, g: (lax.mul(r["x"], g),))
     _, f_vjp = vjp(f, 0.0)
     assert [float(r) for r in f_vjp.opaque_residuals] == [1.0]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "jit"])
+def test_outputs_that_elements_share_have_one_cotangent(wrap):
+    def first(generic):
+        f = custom_vjp(lambda x, y: x)
+        f.defvjp(lambda x, y: (x, y), lambda y, ct: (lax.mul(ct, y), ct), generic_batching=generic)
+        return lambda x, y: lax.reduce_sum(vmap(lambda e: f(x, e))(y), (0,))
+
+    y = np.array([1, 2, 3], f32)
+    x_bar, y_bar = wrap(grad(first(True), (0, 1)))(2.0, y)
+    assert float(x_bar) == 3.0
+    np.testing.assert_array_equal(y_bar, [3, 0, 0])
+    with pytest.raises(ValueError, match="generic_batching=True"):
+        wrap(grad(first(False), (0, 1)))(2.0, y)

@@ -52,6 +52,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.bwd: Function | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
+        self.generic_batching = False
         self._positions = Positions("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
         self._name = getattr(fun, "__name__", type(fun).__name__)
 
@@ -73,7 +74,9 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             cotangents.
           optimize_remat: permission to run the function in place of `fwd` when only the output of
             `fwd` is needed.
-          generic_batching: how outputs that don't depend on a mapped axis are treated.
+          generic_batching: under vmap, an output that doesn't depend on the mapped axis has one
+            cotangent for all elements; True gives it to the first one. False raises where that
+            would matter.
         """
         self.fwd = fwd
         self.bwd = bwd
@@ -86,8 +89,8 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         """Call the function."""
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"No VJP defined for custom_vjp function {self._name} using defvjp: given a call "
-                f"before the rule; expected the rule first. Write {self._name}.defvjp(fwd, bwd)."
+                f"custom_vjp: given a call of {self._name}, which has no rule yet; expected the rule "
+                f"first. Write {self._name}.defvjp(fwd, bwd) before the call."
             )
         args = self._positions.resolve(args, kwargs)
         static, others = self._positions.partition(args)
@@ -104,6 +107,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             rule=call.forward,
             symbolic_zeros=self.symbolic_zeros,
             captured=0,
+            generic_batching=self.generic_batching,
         )
         return call.out_tree.unflatten(outs)
 

@@ -27,7 +27,8 @@ custom_vjp_call_p: Final = Primitive(
     call_like=True,
     custom_staging=True,
 )
-"""Params: name, call_jaxpr, rule (a flat forward rule), symbolic_zeros, captured."""
+"""Params: name, call_jaxpr, rule (a flat forward rule), symbolic_zeros, captured, generic_batching
+(how cotangents of outputs without the mapped axis are treated)."""
 
 custom_lin_p: Final = Primitive(
     "custom_lin", family=__name__, multiple_results=True, call_like=True

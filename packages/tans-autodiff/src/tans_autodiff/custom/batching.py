@@ -11,10 +11,13 @@ from tans_autodiff.custom.calls import apply_body
 from tans_autodiff.custom.derivatives import no_forward_mode
 from tans_batching.trace import batch_flat, match_dim
 from tans_core.context import AxisData
+from tans_core.errors import message
 from tans_core.values import typeof
 from tans_core.zeros import Zero
+from tans_lax.concatenation import pad
 from tans_lax.reductions import reduce_sum
-from tans_lax.rows import move_axis
+from tans_lax.rows import move_axis, zeros_like_aval
+from tans_lax.shape import reshape
 
 type Value = Any
 type Dims = Sequence[int | None]
@@ -107,11 +110,13 @@ class _MappedJVP:
 
 
 class _MappedVJP:
-    __slots__ = ("rule", "shared")
+    __slots__ = ("generic", "name", "rule", "shared")
 
-    def __init__(self, shared: _Mapped, rule: Any) -> None:
+    def __init__(self, shared: _Mapped, rule: Any, name: str, generic: bool) -> None:
         self.shared = shared
         self.rule = rule
+        self.name = name
+        self.generic = generic
 
     def __call__(self, primals: Sequence[Value], nonzero: Sequence[bool]) -> Any:
         """Run the forward rule over the axis."""
@@ -127,37 +132,87 @@ class _MappedVJP:
 
         results, dims = batch_flat(flat, shared.axis, primals, shared.dims)
         outs = shared.agree(results[:count], dims[:count])
-        return outs, results[count:], _mapped_pull(shared, pull, dims[count:])
+        return outs, results[count:], self._mapped_pull(pull, dims[count:])
+
+    def _mapped_pull(self, pull: Any, residual_dims: Dims) -> Any:
+        def mapped_pull(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+            return _pull_mapped(self, pull, residuals, residual_dims, cts)
+
+        return mapped_pull
 
 
-def _mapped_pull(shared: _Mapped, pull: Any, residual_dims: Dims) -> Any:
-    def mapped_pull(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
-        assert shared.dims_out is not None
-        zero = [type(ct) is Zero for ct in cts]
-        given = [ct for ct in cts if type(ct) is not Zero]
-        given_dims = [d for d, z in zip(shared.dims_out, zero, strict=True) if not z]
-        zeros_in: list[Any] = []
-
-        def flat(*values: Value) -> list[Value]:
-            found = iter(values[len(residuals) :])
-            element_cts = [
-                Zero(_element(ct.aval, d)) if z else next(found)
-                for ct, d, z in zip(cts, shared.dims_out or (), zero, strict=True)
-            ]
-            cts_in = pull(values[: len(residuals)], element_cts)
-            zeros_in[:] = [ct if type(ct) is Zero else None for ct in cts_in]
-            return [ct for ct in cts_in if type(ct) is not Zero]
-
-        results, dims = batch_flat(
-            flat, shared.axis, [*residuals, *given], [*residual_dims, *given_dims]
-        )
-        found = iter(zip(results, dims, strict=True))
-        return [
-            z if z is not None else _as_argument(shared.axis, *next(found), wanted)
-            for z, wanted in zip(zeros_in, shared.dims, strict=True)
+def _pull_mapped(
+    rule: _MappedVJP,
+    pull: Any,
+    residuals: Sequence[Value],
+    residual_dims: Dims,
+    cts: Sequence[Value],
+) -> list[Value]:
+    """Run the backward rule over the axis."""
+    shared = rule.shared
+    assert shared.dims_out is not None
+    zero = [type(ct) is Zero for ct in cts]
+    given = [ct for ct in cts if type(ct) is not Zero]
+    given_dims = [d for d, z in zip(shared.dims_out, zero, strict=True) if not z]
+    unmapped = None in given_dims
+    if unmapped and rule.generic:
+        given = [
+            ct if d is not None else _of_first_element(shared.axis, ct)
+            for ct, d in zip(given, given_dims, strict=True)
         ]
+        given_dims = [0 if d is None else d for d in given_dims]
+    dims_out = iter(given_dims)
+    element_dims = [None if z else next(dims_out) for z in zero]
+    zero_dims = [d if z else e for d, e, z in zip(shared.dims_out, element_dims, zero, strict=True)]
+    zeros_in: list[Any] = []
 
-    return mapped_pull
+    def flat(*values: Value) -> list[Value]:
+        found = iter(values[len(residuals) :])
+        element_cts = [
+            Zero(_element(ct.aval, d)) if z else next(found)
+            for ct, d, z in zip(cts, zero_dims, zero, strict=True)
+        ]
+        cts_in = pull(values[: len(residuals)], element_cts)
+        zeros_in[:] = [ct if type(ct) is Zero else None for ct in cts_in]
+        return [ct for ct in cts_in if type(ct) is not Zero]
+
+    results, dims = batch_flat(
+        flat, shared.axis, [*residuals, *given], [*residual_dims, *given_dims]
+    )
+    found = iter(zip(results, dims, strict=True))
+    cts_in: list[Value] = []
+    for z, wanted in zip(zeros_in, shared.dims, strict=True):
+        if z is not None:
+            cts_in.append(z)
+            continue
+        ct, dim = next(found)
+        if unmapped and not rule.generic and dim is not None and wanted is None:
+            raise _shared_output(rule.name)
+        cts_in.append(_as_argument(shared.axis, ct, dim, wanted))
+    return cts_in
+
+
+def _of_first_element(axis: AxisData, ct: Value) -> Value:
+    """Give the cotangent of an unmapped output to the first element, zeros to the others."""
+    aval = typeof(ct)
+    shape = aval.shape  # pyright: ignore[reportAttributeAccessIssue]
+    zero = zeros_like_aval(aval.update(shape=(), sharding=None))  # pyright: ignore[reportAttributeAccessIssue]
+    padding = [(0, axis.size - 1, 0), *[(0, 0, 0)] * len(shape)]
+    return pad(reshape(ct, (1, *shape)), zero, padding)
+
+
+def _shared_output(name: str) -> ValueError:
+    return ValueError(
+        message(
+            f"custom_vjp function {name} under vmap",
+            "a nonzero cotangent for an output that all elements share, and a backward rule whose "
+            "cotangent for an unmapped argument differs between elements",
+            "a rule whose cotangent for it is the same for all: summed over the elements, the "
+            "shared cotangent would count once per element",
+            "Pass generic_batching=True to defvjp, which gives the shared cotangent to the first "
+            "element; that is right for a correct rule.",
+        )
+    )
 
 
 def _element(aval: Any, dim: int | None) -> Any:
@@ -187,11 +242,26 @@ def _custom_jvp_batch(
 
 
 def _custom_vjp_batch(
-    axis: AxisData, args: Sequence[Value], dims: Dims, *, call_jaxpr: Any, rule: Any, **params: Any
+    axis: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    name: str,
+    call_jaxpr: Any,
+    rule: Any,
+    generic_batching: bool,
+    **params: Any,
 ) -> tuple[list[Value], Dims]:
     body = _MappedBody(axis, dims)
     body.body = call_jaxpr
-    outs = custom_vjp_call_p.bind(*args, call_jaxpr=body, rule=_MappedVJP(body, rule), **params)
+    outs = custom_vjp_call_p.bind(
+        *args,
+        name=name,
+        call_jaxpr=body,
+        rule=_MappedVJP(body, rule, name, generic_batching),
+        generic_batching=generic_batching,
+        **params,
+    )
     assert body.dims_out is not None
     return outs, body.dims_out
 
