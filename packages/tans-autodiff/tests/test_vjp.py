@@ -218,9 +218,9 @@ def test_a_wide_numpy_scalar_is_a_float32_cotangent():
 @pytest.mark.parametrize(
     ("flags", "fact"),
     [
-        ((False,), "has 1 children while the corresponding container has 2"),
-        (None, "has 0 children"),
-        (((True,), True), "is a container while the corresponding part"),
+        ((False,), "1 flags for 2 parts"),
+        (None, "0 flags"),
+        (((True,), True), "a container of flags for a single array"),
         ((1, True), "is 1 of type int"),
     ],
 )
@@ -239,7 +239,7 @@ def test_flags_are_a_loose_prefix(matrix):
         _, f_vjp = vjp(f, d, saveable_args=flags)
         assert f_vjp.args_res[0]["hi"] == NotSaveable()
         assert f_vjp.args_res[0]["bye"] is d["bye"]
-    with pytest.raises(ValueError, match="keys differ"):
+    with pytest.raises(ValueError, match="hix"):
         vjp(f, d, saveable_args=({"hix": False, "bye": True},))
 
 

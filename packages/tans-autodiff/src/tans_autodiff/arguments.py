@@ -117,8 +117,8 @@ def type_of_leaf(name: str, x: Any, kind: str = "argument") -> AbstractValue:
             message(
                 name,
                 f"{kind} {shown if len(shown) < 80 else shown[:77] + '...'} of type {type(x)}, "
-                "which is not a valid JAX type",
-                "arrays, NumPy arrays or Python numbers, or pytrees of them",
+                "which can't be differentiated",
+                "arrays, NumPy arrays or Python numbers, or trees of them",
                 "Close over other values: lambda x: f(x, other)."
                 if kind == "argument"
                 else "Return other values beside the output, with has_aux=True.",
@@ -135,7 +135,7 @@ def check_grad_input(name: str, aval: AbstractValue, holomorphic: bool, allow_in
                 message(
                     f"{name} with holomorphic=True",
                     f"an input of type {aval.str_short(False)}",
-                    "inputs with complex dtype",
+                    "complex inputs",
                     "Leave holomorphic out for real inputs.",
                 )
             )
@@ -144,8 +144,8 @@ def check_grad_input(name: str, aval: AbstractValue, holomorphic: bool, allow_in
             message(
                 name,
                 f"an input of type {aval.str_short(False)}",
-                "real or complex inputs (a sub-dtype of np.inexact)",
-                "For Boolean, integer or key inputs use vjp, or pass allow_int=True.",
+                "a floating-point or complex dtype",
+                "Convert it with .astype(float), or pass allow_int=True to get a zero of dtype float0.",
             )
         )
 
@@ -159,22 +159,22 @@ def check_grad_output(name: str, aval: AbstractValue, holomorphic: bool) -> None
                 message(
                     f"{name} with holomorphic=True",
                     f"an output of type {aval.str_short(False)}",
-                    "outputs with complex dtype",
+                    "complex outputs",
                     "Leave holomorphic out for real outputs.",
                 )
             )
     elif not dtypes.is_inexact(dtype) or dtypes.is_complex(dtype):
-        remedy = "Use jax.vjp for functions with integer outputs."
+        remedy = "Return floating-point numbers, or take the pullback with vjp."
         if dtypes.is_complex(dtype):
             remedy = (
-                "Pass holomorphic=True for a holomorphic function; for others use jax.vjp, or "
-                "return a real number such as abs(output)."
+                "Pass holomorphic=True if the function is holomorphic. If not, return a real number "
+                "such as abs(out), or take the pullback with vjp."
             )
         raise TypeError(
             message(
                 name,
                 f"an output of type {aval.str_short(False)}",
-                "real-valued outputs (a sub-dtype of np.floating)",
+                "a real floating-point dtype",
                 remedy,
             )
         )

@@ -194,7 +194,7 @@ class LinearMap:
             raise ValueError(
                 message(
                     f"linearized function {self.name}",
-                    "tangent values inconsistent with the original primal values:\n"
+                    "tangents that do not fit the point of linearization:\n"
                     + "\n".join(wrong)
                     + "\n",
                     "the tangent type of each primal",

@@ -178,8 +178,8 @@ def _check_scalar(name: str, out: Any, running: open_linearization) -> Any:
         shown = repr(tree.map(running.lower, out))
         raise TypeError(
             message(
-                f"{name}: Gradient only defined for scalar-output functions. Output was {shown}",
-                f"a function that returns a {type(out).__name__}",
+                name,
+                f"a function that returns the {type(out).__name__} {shown}",
                 "one that returns a scalar array",
                 "Return one number, or pass has_aux=True to return other values beside it.",
             )
@@ -187,16 +187,15 @@ def _check_scalar(name: str, out: Any, running: open_linearization) -> Any:
     aval: Any = typeof(out)
     shape = getattr(aval, "shape", None)
     if shape != ():
-        remedy = "Reduce the output to a scalar with output.sum(), or use jax.jacobian."
+        remedy = "Sum the result (out.sum()), or ask for all its derivatives with jacobian."
         if getattr(aval, "size", 0) == 1:
-            item = " or output[0]" if aval.ndim == 1 else ""
-            remedy = f"Write output.reshape(()){item}, or output.sum(); or use jax.jacobian."
+            item = "out[0] or " if aval.ndim == 1 else ""
+            remedy = f"Return {item}out.reshape(()), or ask for jacobian."
         raise TypeError(
             message(
-                f"{name}: Gradient only defined for scalar-output functions. "
-                f"Output had shape {shape}",
-                f"an output of type {aval.str_short(False)}",
-                "an output of shape ()",
+                name,
+                f"a function whose result has type {aval.str_short(False)}",
+                "a single number, of shape ()",
                 remedy,
             )
         )

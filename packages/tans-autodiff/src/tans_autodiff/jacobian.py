@@ -24,9 +24,12 @@ from tans_batching import vmap
 from tans_core import dtypes, tree
 from tans_core.dtypes import float0
 from tans_core.errors import message
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import named_sharding
 from tans_core.tracebacks import api_boundary
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
+from tans_lax.mesh import reshard_array
 from tans_lax.rows import zeros_like_aval
 
 type Function = Callable[..., Any]
@@ -193,9 +196,9 @@ def _check_forward_input(aval: AbstractValue, holomorphic: bool) -> None:
             message(
                 "jacfwd",
                 f"an input of type {aval.str_short(False)}",
-                "real-valued inputs (a sub-dtype of np.floating)",
-                "Pass holomorphic=True for a holomorphic function of complex inputs; for others "
-                "use jax.jvp.",
+                "a real floating-point dtype",
+                "Pass holomorphic=True if the function is holomorphic; if not, take single directions "
+                "with jvp.",
             )
         )
 
@@ -213,9 +216,17 @@ def _standard_basis(template: Pytree) -> Pytree:
         else:
             block = np.zeros((total, size), dtype)
             block[row : row + size] = np.eye(size, dtype=dtype)
-            basis.append(block.reshape(total, *shape))
+            basis.append(_lying_like(block.reshape(total, *shape), aval))
         row += size
     return treedef.unflatten(basis)
+
+
+def _lying_like(rows: np.ndarray, aval: Any) -> Any:
+    """Give stacked unit vectors the sharding of the type of one of them."""
+    if not aval.is_sharded:
+        return rows
+    spec = PartitionSpec(None, *aval.sharding.spec.partitions)
+    return reshard_array(rows, named_sharding(aval.sharding.mesh, spec))
 
 
 def _unstack(template: Pytree, stacked: Any, axis: int) -> Pytree:

@@ -77,7 +77,7 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
             message(
                 name,
                 f"{here}, which is {flags!r} of type {type(flags).__name__}",
-                "a value that must be a tree of bools",
+                "True, False or a tree of them",
                 "Write True or False there.",
             )
         )
@@ -86,8 +86,7 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
         raise ValueError(
             message(
                 name,
-                f"{here}, which is a container while the corresponding part of the arguments "
-                "is a leaf",
+                f"{here} with a container of flags for a single array",
                 "one bool for a leaf",
                 "Write True or False there.",
             )
@@ -97,7 +96,7 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
         raise ValueError(
             message(
                 name,
-                f"{here} whose dict keys differ from those of the arguments: {sorted(flags)}",
+                f"{here} with the keys {sorted(flags)}",
                 f"{sorted(args)}",
                 "Use the same keys, or one bool for the whole dict.",
             )
@@ -106,9 +105,8 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
         raise ValueError(
             message(
                 name,
-                f"{here}, which has {len(children)} children while the corresponding container "
-                f"has {len(below)}",
-                "as many children, or one bool for all of them",
+                f"{here} with {len(children)} flags for {len(below)} parts of the argument",
+                "one flag per part, or a single one for all",
                 "Give one entry per argument.",
             )
         )
@@ -129,12 +127,11 @@ def missing_text(args_res: Sequence[Pytree], function: str) -> str:
     """Name every value that must be restored before a VJP object can be applied."""
     pairs, _ = tree_flatten_with_path(tuple(args_res), is_leaf=is_mark)
     lines = [
-        f"  - the argument at position args{keystr(path)} of the differentiated function {function}"
-        for path, leaf in pairs
-        if type(leaf) is NotSaveable
+        f"  - args{keystr(path)} of {function}" for path, leaf in pairs if type(leaf) is NotSaveable
     ]
     return (
-        "the VJP function was applied before restoring its not-saveable residuals; expected "
-        "values for:\n" + "\n".join(lines) + "\nAssign them, as in f_vjp.args_res[0] = value, or "
+        "a VJP object was called while values that it does not hold are missing; expected:\n"
+        + "\n".join(lines)
+        + "\nPut them back, as in f_vjp.args_res[0] = value, or "
         "use f_vjp.replace(args_res=...)."
     )

@@ -71,8 +71,7 @@ class Positions:
             raise TypeError(
                 message(
                     f"{self._kind} function {self._name}",
-                    f"{len(args)} positional arguments and keywords {sorted(kwargs)}, which could "
-                    f"not be resolved to positional-only arguments: {error}",
+                    f"{len(args)} positional arguments and keywords {sorted(kwargs)} ({error})",
                     f"arguments of {self._name}{self._signature or ''}",
                     "Pass the arguments by position; rules don't take keyword-only arguments.",
                 )

@@ -216,7 +216,7 @@ def _check_cotangent(name: str, index: int, ct: Value, out_aval: AbstractValue) 
     raise ValueError(
         message(
             f"VJP function of {name}",
-            f"a cotangent of unexpected JAX type (e.g. shape/dtype) for output {index}: {shown}",
+            f"a cotangent of type {shown} for output {index}",
             f"{expected.str_short(False)}, because that output had type "
             f"{out_aval.str_short(False)}",
             "Convert the cotangent with .astype or .reshape.",

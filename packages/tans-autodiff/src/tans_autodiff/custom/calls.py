@@ -75,7 +75,7 @@ class JVPCall(CustomCall):
         if not (isinstance(result, tuple | list) and len(result) == 2):
             raise self._error(
                 f"a result {result!r} of type {type(result).__name__}",
-                "a pair (list or tuple of length two): primal outputs and tangent outputs",
+                "two things: the outputs and their tangents",
                 "Return (out, out_tangent).",
             )
         outs, out_tree = tree.flatten(result[0])
@@ -103,8 +103,8 @@ class JVPCall(CustomCall):
         if not same_but_weak(given, expected):
             raise self._error(
                 f"a tangent output of type {given.str_short(False)}",
-                f"corresponding shapes and dtypes: Expected {expected.str_short(False)} (tangent "
-                f"type of {aval.str_short(False)}) but got {given.str_short(False)}",
+                f"{expected.str_short(False)}, the tangent type of the output "
+                f"{aval.str_short(False)}",
                 "Convert the tangent to the type of its primal output.",
             )
         return tangent
@@ -136,7 +136,7 @@ class VJPCall(CustomCall):
                 message(
                     f"custom VJP forward rule {_name(self.fwd)} for function {self.name}",
                     f"a result {result!r} of type {type(result).__name__}",
-                    "a pair (list or tuple of length two): the function's output, and residuals",
+                    "two things: the output of the function and what bwd needs",
                     "Return (out, residuals); use None for no residuals.",
                 )
             )
@@ -195,10 +195,8 @@ def _with_nones(call: VJPCall, result: Any) -> list[Value]:
             message(
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
                 f"an output with structure {tree.structure(result)}",
-                "the same container (pytree) structure as the args tuple of the primal function, "
-                f"{call.in_tree}",
-                "It must produce an output with the same container (pytree) structure as the args "
-                "tuple: return a tuple with one cotangent per argument; None stands for zeros.",
+                f"a tuple built like the arguments, {call.in_tree}",
+                "Return one cotangent per argument; None stands for zeros.",
             )
         )
     return leaves
@@ -214,8 +212,8 @@ def _check_cotangent(call: VJPCall, index: int, ct: Value, aval: AbstractValue) 
         raise ValueError(
             message(
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
-                f"output[{index}] of type {given.str_short(False)} for an input of type "
-                f"{aval.str_short(False)}, so the shapes do not match",
+                f"output[{index}] of type {given.str_short(False)} for an argument of type "
+                f"{aval.str_short(False)}",
                 expected.str_short(False),
                 "Give each cotangent the shape of its argument; sum over broadcast axes.",
             )
@@ -225,9 +223,8 @@ def _check_cotangent(call: VJPCall, index: int, ct: Value, aval: AbstractValue) 
             message(
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
                 f"output[{index}] of type {given.str_short(False)} for an input of type "
-                f"{aval.str_short(False)}, where the result must have the same type as the args "
-                "tuple, with unreduced and reduced axes exchanged",
-                expected.str_short(False),
+                f"{aval.str_short(False)}",
+                f"{expected.str_short(False)}: unreduced and reduced axes change places",
                 "Give the product of the rule out_sharding=P(..., unreduced=...), or reshard it.",
             )
         )

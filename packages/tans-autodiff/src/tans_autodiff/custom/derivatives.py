@@ -22,7 +22,7 @@ def no_forward_mode(name: str) -> TypeError:
         message(
             f"function {name}",
             "forward-mode differentiation of it",
-            "reverse mode: can't apply forward-mode autodiff (jvp) to a custom_vjp function",
+            "reverse mode, the only one that a custom_vjp rule describes",
             "Use grad or vjp, or give the function a custom_jvp rule.",
         )
     )

@@ -119,8 +119,8 @@ def _solve_transpose(
         raise TypeError(
             message(
                 "custom_linear_solve",
-                "reverse-mode differentiation without transpose_solve",
-                "transpose_solve required for backwards mode automatic differentiation",
+                "a reverse-mode derivative and no transpose_solve",
+                "a solver of the transposed system",
                 "Pass transpose_solve, or symmetric=True when the map equals its transpose.",
             )
         )
