@@ -74,7 +74,7 @@ def flat_in_axes(in_axes: Axes, args: tuple[Any, ...], kwargs: dict[str, Any]) -
                 f"in_axes={in_axes!r} with {len(in_axes)} entries for {len(args)} positional "
                 f"argument{'' if len(args) == 1 else 's'}",
                 "one entry per positional argument",
-                "Keyword arguments are always mapped along their first axis.",
+                "Give one for each; keyword arguments need none, their axis is the first.",
             )
         )
     if len(in_axes) != len(args):
@@ -126,7 +126,7 @@ def normalize_dim(x_aval: AbstractValue, axis: Any, describe: Callable[[], str])
             message(
                 "vmap",
                 f"{describe()} of type {x_aval.str_short(False)} to map along axis {axis}",
-                f"rank of at least {needed}, but its rank is only {len(shape)}",
+                f"an argument with at least {needed} dimensions; it has {len(shape)}",
                 "Use in_axes=None for values that are not mapped.",
             )
         )
@@ -172,7 +172,7 @@ def _raise_nothing_mapped(args: Sequence[Any]) -> NoReturn:
         message(
             "vmap",
             "in_axes that map no argument",
-            "at least one non-None value in in_axes, or axis_size",
+            "an axis of some argument, or axis_size",
             "Pass axis_size=n, or map one of the arguments.",
         )
     )
@@ -198,7 +198,7 @@ def _raise_sizes(
             by_size.setdefault(own, []).append(text)
     lines = [f"  * size {size}: {'; '.join(items)}" for size, items in by_size.items()]
     raise ValueError(
-        "vmap: given inconsistent sizes for array axes to be mapped; expected one size:\n"
+        "vmap: given mapped axes of different sizes; expected one size:\n"
         + "\n".join(lines)
         + "\nUse in_axes=None for arguments that are not mapped, or map another axis of them."
     )

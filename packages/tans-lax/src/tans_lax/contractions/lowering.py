@@ -98,7 +98,7 @@ def _check_platforms(
     if "cpu" in platforms and precision not in _CPU_PRESETS:
         names = ", ".join(sorted(preset.name for preset in _CPU_PRESETS))
         raise ValueError(
-            f"The precision '{precision}' is not supported by dot_general on CPU; expected a level "
+            f"dot_general: given precision {precision}, which the CPU lacks; expected a level "
             f"or one of {names}. Lower the function for another platform, or choose one of those."
         )
 
@@ -112,8 +112,8 @@ def _algorithm_types(
         return lhs, rhs, accumulation
     if precision.is_f8 and not {lhs_dtype, rhs_dtype} <= set(SMALL_FLOATS):
         raise ValueError(
-            f"The dot algorithm '{precision}' requires both inputs to have float8 dtypes. Got "
-            f"{lhs_dtype} and {rhs_dtype} instead; cast them with astype first."
+            f"dot_general: given precision {precision} and operands of dtype {lhs_dtype} and "
+            f"{rhs_dtype}; expected two 8-bit floats. Convert them with astype."
         )
     storage = precision.supported_lhs_types
     if storage is not None:
