@@ -207,11 +207,11 @@ def _gradients(running: open_linearization, out: Value, aval: AbstractValue) -> 
     sums: dict[Var, Value] = {}
     tangent = running.tangent(out)
     if type(tangent) is JaxprTracer and tangent._trace is split:
-        sums[tangent.var] = reshard_seed(one(aval), aval.to_cotangent())
+        sums[tangent.atom] = reshard_seed(one(aval), aval.to_cotangent())
         known = dict(split.constants.values())
         eqns = evaluate_known(split.eqns, known) if split.holds_constants else split.eqns
         pull_back(eqns, known, sums)
-    cts = [None if t is None else sums.get(t.var) for t in running.tangents]
+    cts = [None if t is None else sums.get(t.atom) for t in running.tangents]
     running.trace.finish()
     return cts
 

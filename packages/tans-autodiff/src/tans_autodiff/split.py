@@ -80,7 +80,7 @@ class SplitTrace(JaxprTrace):
         var = self._remade.get(id(x))
         if var is None:
             self.holds_constants = True
-            var = self._remade[id(x)] = self.record(*remake[1:]).var
+            var = self._remade[id(x)] = self.record(*remake[1:]).atom
         return var
 
     def owns(self, x: Value) -> bool:

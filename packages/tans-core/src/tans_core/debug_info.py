@@ -58,7 +58,7 @@ class DebugInfo:
     ) -> str:
         """Say where a recorded value came from: an argument, or the line of its equation."""
         where = f" in {info.place}" if info is not None else ""
-        var = tracer.var
+        var = tracer.atom
         for i, invar in enumerate(invars):
             if invar is var:
                 names = info.arg_names if info is not None else ()

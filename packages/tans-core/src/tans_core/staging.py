@@ -66,12 +66,12 @@ def infer(
 class JaxprTracer(Tracer):
     """A value of a program that is being recorded."""
 
-    __slots__ = ("aval", "var")
+    __slots__ = ("atom", "aval")
 
     def __init__(self, trace: Trace, aval: AbstractValue, var: Var) -> None:
         self._trace = trace
         self.aval = aval
-        self.var = var
+        self.atom = var
 
     @override
     def describe(self) -> str:
@@ -129,7 +129,7 @@ class JaxprTrace(Trace):
     def atoms(self, values: Sequence[Any]) -> list[Atom]:
         """Return the atom of each value."""
         return [
-            x.var if type(x) is JaxprTracer and x._trace is self else self.lift(x) for x in values
+            x.atom if type(x) is JaxprTracer and x._trace is self else self.lift(x) for x in values
         ]
 
     def append(self, op: TypedOp, invars: list[Atom]) -> Any:
@@ -156,7 +156,7 @@ class JaxprTrace(Trace):
         if cls in _PYTHON_SCALARS:
             return Literal(x, typeof(x))
         if cls is JaxprTracer and x._trace is self:
-            return x.var
+            return x.atom
         if isinstance(x, np.generic) or (cls is np.ndarray and not x.shape):
             aval = typeof(x)
             return Literal(x if x.dtype == aval.dtype else x.astype(aval.dtype), aval)

@@ -7,6 +7,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, typeof
+from tans_lax.mesh.specs import partitions_like
 from tans_numpy.creation import requested_dtype
 from tans_numpy.indexing import take
 from tans_numpy.manipulation import moveaxis, ravel
@@ -19,15 +20,18 @@ type Array = Any
 _I32 = np.dtype(np.int32)
 
 
-def _coordinates(shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _coordinates(shape: tuple[int, ...], sharding: Any = None) -> tuple[Array, Array]:
     n = len(shape)
-    return lax.broadcasted_iota(_I32, shape, n - 2), lax.broadcasted_iota(_I32, shape, n - 1)
+    return (
+        lax.broadcasted_iota(_I32, shape, n - 2, out_sharding=sharding),
+        lax.broadcasted_iota(_I32, shape, n - 1, out_sharding=sharding),
+    )
 
 
 @composite(static_argnames=("k", "lower"))
 def _triangle(m: Array, *, k: int, lower: bool) -> Array:
     shape = typeof(m).shape
-    rows, columns = _coordinates(shape)
+    rows, columns = _coordinates(shape, partitions_like(m))
     rows = lax.add(rows, np.int32(k))
     keep = lax.ge(rows, columns) if lower else lax.le(rows, columns)
     return lax.select(keep, m, lax.full_like(m, 0))

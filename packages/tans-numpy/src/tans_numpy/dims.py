@@ -4,6 +4,7 @@ from typing import Any
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_lax.mesh.specs import partitions_like
 
 type Array = Any
 
@@ -15,9 +16,24 @@ def keep_dims(reduced: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> 
     return lax.broadcast_in_dim(reduced, dims, kept)
 
 
-def repeat_to(x: Any, shape: tuple[int, ...]) -> Any:
+def repeat_to(x: Any, shape: tuple[int, ...], out_sharding: Any = None) -> Any:
     """Repeat a value along leading dimensions to a shape that it broadcasts to, or return it."""
     have = typeof(x).shape
     if have == shape:
         return x
-    return lax.broadcast_in_dim(x, shape, tuple(range(len(shape) - len(have), len(shape))))
+    places = tuple(range(len(shape) - len(have), len(shape)))
+    return lax.broadcast_in_dim(x, shape, places, out_sharding=out_sharding)
+
+
+def repeat_cases(which: Any, *cases: Any, shape: tuple[int, ...]) -> list[Any]:
+    """Repeat what is chosen from, and what chooses unless it is a scalar, to a shape.
+
+    What is repeated lies on the mesh like the first case that is not.
+    """
+    avals = [typeof(x) for x in cases]
+    full = [a for a in avals if a.shape == shape and a.is_sharded]
+    sharding = full[0].sharding if full and not full[0].sharding.spec.unreduced else None
+    repeated = [repeat_to(x, shape, sharding) for x in cases]
+    if typeof(which).shape:
+        which = repeat_to(which, shape, sharding and partitions_like(repeated[0]))
+    return [which, *repeated]

@@ -8,9 +8,9 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy import reductions
+from tans_numpy.dims import repeat_to
 from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, refuse_out
 from tans_numpy.reductions import keep_dims
-from tans_numpy.selection import repeat_to
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.predicates import isnan
 from tans_xla import composite

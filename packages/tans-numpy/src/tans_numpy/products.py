@@ -5,6 +5,7 @@ from typing import Any
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy.contractions import matmul
+from tans_numpy.dims import repeat_to
 from tans_numpy.manipulation import moveaxis
 from tans_numpy.operands import (
     ArrayLike,
@@ -13,7 +14,6 @@ from tans_numpy.operands import (
     check_arraylike,
     promote_dtypes,
 )
-from tans_numpy.selection import repeat_to
 from tans_xla import composite
 
 type Array = Any

@@ -8,7 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_core.dtype_queries import iinfo, issubdtype
-from tans_numpy.dims import repeat_to
+from tans_numpy.dims import repeat_cases
 from tans_numpy.operands import (
     ArrayLike,
     broadcast_shapes,
@@ -29,10 +29,7 @@ def _where(condition: Any, x: Any, y: Any) -> Array:
     x, y = promote_dtypes("where", x, y)
     shapes = [typeof(v).shape for v in (condition, x, y)]
     shape = broadcast_shapes("where", *shapes)
-    x, y = repeat_to(x, shape), repeat_to(y, shape)
-    if shapes[0]:
-        condition = repeat_to(condition, shape)
-    return lax.select_n(condition, y, x)
+    return lax.select_n(*repeat_cases(condition, y, x, shape=shape))
 
 
 def where(

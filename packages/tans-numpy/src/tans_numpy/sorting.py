@@ -8,6 +8,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, typeof
+from tans_lax.mesh.specs import partitions_like
 from tans_numpy.creation import requested_dtype
 from tans_numpy.indexing import take_along_axis
 from tans_numpy.manipulation import ravel
@@ -66,7 +67,9 @@ def sort(
 
 @composite(static_argnames=("axis", "stable", "descending", "dtype"))
 def _argsort(a: Array, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Array:
-    index = lax.broadcasted_iota(dtype, typeof(a).shape, axis)
+    index = lax.broadcasted_iota(
+        dtype, typeof(a).shape, axis, out_sharding=partitions_like(a)
+    )
     if not descending:
         return lax.sort((a, index), dimension=axis, is_stable=stable, num_keys=1)[1]
     # Sorted backwards before and after, equal elements keep their order.

@@ -224,7 +224,8 @@ def _check_cotangent(call: VJPCall, index: int, ct: Value, aval: AbstractValue) 
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
                 f"output[{index}] of type {given.str_short(False)} for an input of type "
                 f"{aval.str_short(False)}",
-                f"{expected.str_short(False)}: unreduced and reduced axes change places",
+                f"{expected.str_short(False)}, the same type as the args tuple has there but for "
+                "unreduced and reduced axes, which change places",
                 "Give the product of the rule out_sharding=P(..., unreduced=...), or reshard it.",
             )
         )

@@ -16,6 +16,7 @@ from tans_lax.elementwise.arithmetic import add, div, mul
 from tans_lax.elementwise.comparison import eq, ge
 from tans_lax.elementwise.complex_parts import conj, real
 from tans_lax.elementwise.selection import select
+from tans_lax.mesh.specs import partitions_like
 from tans_lax.reductions import reduce_sum
 from tans_lax.shape import broadcast_in_dim, transpose
 from tans_lax.slicing import slice_in_dim
@@ -53,8 +54,9 @@ def lower_mask(x: Value, offset: int = 0) -> Value:
     """Return where the column minus the row is at most `offset`, of the shape of `x`."""
     shape = typeof(x).shape
     ndim, int32 = len(shape), np.dtype("int32")
-    rows = broadcasted_iota(int32, shape, ndim - 2)
-    columns = broadcasted_iota(int32, shape, ndim - 1)
+    lies = partitions_like(x)
+    rows = broadcasted_iota(int32, shape, ndim - 2, out_sharding=lies)
+    columns = broadcasted_iota(int32, shape, ndim - 1, out_sharding=lies)
     return ge(add(rows, offset) if offset else rows, columns)
 
 
@@ -72,7 +74,9 @@ def diagonal_mask(x: Value) -> Value:
     """Return where the row equals the column, of the shape of `x`."""
     shape = typeof(x).shape
     ndim, int32 = len(shape), np.dtype("int32")
-    return eq(broadcasted_iota(int32, shape, ndim - 2), broadcasted_iota(int32, shape, ndim - 1))
+    lies = partitions_like(x)
+    rows = broadcasted_iota(int32, shape, ndim - 2, out_sharding=lies)
+    return eq(rows, broadcasted_iota(int32, shape, ndim - 1, out_sharding=lies))
 
 
 def diagonal(x: Value) -> Value:

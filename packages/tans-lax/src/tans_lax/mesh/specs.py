@@ -118,3 +118,11 @@ def before_transpose(sharding: Sharding, order: Sequence[int]) -> Sharding:
         partitions[source] = spec.partitions[target]
     new = spec.update(partitions=tuple(partitions))
     return named_sharding(sharding.mesh, new) if isinstance(sharding, NamedSharding) else new
+
+
+def partitions_like(x: Any) -> NamedSharding | None:
+    """Return the sharding param of a fresh array (a mask, an index) that lies like `x`, or None."""
+    sharding = getattr(typeof(x), "_sharding", None)
+    if sharding is None or all(p is None for p in sharding.spec.partitions):
+        return None
+    return named_sharding(sharding.mesh, PartitionSpec(*sharding.spec.partitions))

@@ -125,7 +125,7 @@ def _append(trace: JaxprTrace, program: Program, env: list[Any]) -> Value:
     tracer: Any = None
     for op, operands in program.steps:
         tracer = trace.append(op, [env[k] if type(k) is int else k for k in operands])
-        env.append(tracer.var)
+        env.append(tracer.atom)
     return tracer
 
 

@@ -149,7 +149,7 @@ def _update_window(
             old = take_kept(x, entries, window, options.wrap)
             values = _combine(method, old, values)
         elif is_scalar:
-            values = lax.broadcast_in_dim(values, window.kept, ())
+            values = lax.broadcast_in_dim(values, window.kept, (), out_sharding=_lies(x, window))
         if window.strides is not None:
             old = take_kept(x, entries, window, options.wrap, strided=False)
             values = lax.pad(values, typeof(x).dtype.type(0), _gaps(window))
@@ -158,6 +158,14 @@ def _update_window(
         return values
     starts, wraps = starts_of(entries, window), wraps_of(entries, options.wrap)
     return lax.dynamic_update_slice(x, values, starts, allow_negative_indices=wraps)
+
+
+def _lies(x: Value, window: Window) -> Any:
+    """Return the sharding of what is written to a window of `x`, or None."""
+    aval = typeof(x)
+    if not aval.is_sharded or all(n == 1 for n in window.kept):
+        return None
+    return aval.sharding
 
 
 def _gaps(window: Window) -> list[tuple[int, int, int]]:

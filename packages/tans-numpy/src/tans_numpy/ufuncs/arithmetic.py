@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray
-from tans_numpy.dims import repeat_to as _repeat
+from tans_numpy.dims import repeat_cases
 from tans_numpy.operands import (
     ArrayLike,
     check_arraylike,
@@ -106,8 +106,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, y = promote("floor_divide", x1, x2)
     dtype = typeof(x).dtype
     if dtype == np.bool_:
-        x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
-        return lax.div(x, y)
+        return lax.div(*(lax.convert_element_type(v, dtypes.default_int()) for v in (x, y)))
     if issubdtype(dtype, np.unsignedinteger):
         return lax.div(x, y)
     if issubdtype(dtype, np.integer):
@@ -128,7 +127,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
     shape = np.broadcast_shapes(*(typeof(v).shape for v in (predicate, *cases)))
-    return [v if typeof(v).shape == shape else _repeat(v, shape) for v in (predicate, *cases)]
+    return repeat_cases(predicate, *cases, shape=shape)
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -155,8 +154,8 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, y = promote("remainder", x1, x2)
     dtype = typeof(x).dtype
     if dtype == np.bool_:
-        x, y = (lax.convert_element_type(v, np.dtype(np.int8)) for v in (x, y))
-        dtype = np.dtype(np.int8)
+        dtype = dtypes.default_int()
+        x, y = (lax.convert_element_type(v, dtype) for v in (x, y))
     if issubdtype(dtype, np.integer):
         y = _nonzero(y)
     if issubdtype(dtype, np.unsignedinteger):
@@ -280,7 +279,7 @@ def square(x: ArrayLike, /) -> Array:
       x: any shape.
     """
     check_arraylike("square", x)
-    return lax.bitwise_and(x, x) if _is_bool(x) else lax.square(x)
+    return lax.square(lax.convert_element_type(x, dtypes.default_int()) if _is_bool(x) else x)
 
 
 def _two_of_one_dtype(function: Any, name: str, summary: str) -> Any:
