@@ -1,6 +1,7 @@
 """`jit` together with the NumPy API, derivatives, batching and random keys."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -194,3 +195,27 @@ def test_no_frames_of_ours_in_a_users_location():
     text = tans.jit(lambda x: jnp.mean(jnp.where(x > 0, x, 0.0))).lower(X).as_text(debug_info=True)
     assert "test_jit_combined.py" in text
     assert "tans_numpy" not in text
+
+
+def test_keys_are_dispatched_from_cpp():
+    split = tans.jit(lambda key, x: (random.split(key), x + 1.0))
+    key = random.key(0)
+    split(key, 1.0)
+    calls = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code) if event == "call" else None)
+    try:
+        keys, _ = split(key, 1.0)
+    finally:
+        sys.setprofile(None)
+    # Only what takes the words out of the argument and wraps those of the result.
+    assert not any("/tans_xla/" in code.co_filename for code in calls)
+    assert len(calls) < 20
+    assert keys.dtype == key.dtype
+    np.testing.assert_array_equal(random.key_data(keys), random.key_data(random.split(key)))
+
+
+def test_keys_follow_their_device():
+    key = tans.device_put(random.key(0), tans.devices()[3])
+    split = tans.jit(random.split)
+    for _ in range(2):
+        assert split(key).devices() == {tans.devices()[3]}

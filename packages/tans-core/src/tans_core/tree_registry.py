@@ -20,6 +20,9 @@ type KeyedChildren = Iterable[tuple[Any, Any]]
 registry: Final = _pytree.PyTreeRegistry()
 registry.__name__ = "registry"
 registry.__module__ = __name__
+# What the C++ side of jit flattens calls with: beside all containers, values that wrap one array
+# (keys), so that calls with them need no Python of ours but to unwrap and wrap.
+dispatch_registry: Final = _pytree.PyTreeRegistry()
 
 
 def register_pytree_node[T](
@@ -40,7 +43,8 @@ def register_pytree_node[T](
     Raises:
       ValueError: the class is registered already.
     """
-    registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+    for each in (registry, dispatch_registry):
+        each.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
 
 def register_pytree_node_class[C: type[Any]](cls: C) -> C:
@@ -151,7 +155,8 @@ def register_dataclass(
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if f.name not in meta_fields]
     _check_fields(nodetype, data_fields, meta_fields, drop_fields)
-    registry.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))  # type: ignore
+    for each in (registry, dispatch_registry):
+        each.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))  # type: ignore
     return nodetype
 
 

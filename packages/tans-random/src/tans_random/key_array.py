@@ -1,15 +1,21 @@
 """The dtype of keys, and the class of concrete arrays of keys."""
 
+import copy
 import functools
-from typing import Any, Final, override
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, override
 
 import numpy as np
 
 import tans_lax as lax
 from tans_core import Array, ShapedArray, register_value_type
 from tans_core.dtypes import prng_key
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import NamedSharding
+from tans_core.tree_registry import dispatch_registry
 from tans_random.implementations import Implementation
 from tans_random.wrapping import wrap as wrap_words
+from tans_xla import composite
 
 _U32: Final = np.dtype(np.uint32)
 
@@ -20,6 +26,7 @@ class KeyDtype:
     __slots__ = ("__weakref__", "impl")
 
     type = prng_key
+    kind = "V"
     element_dtype = _U32
     tangent_dtype = None
 
@@ -65,11 +72,39 @@ class KeyDtype:
     def __repr__(self) -> str:
         return self.name
 
+    @override
+    def __reduce__(self) -> Any:
+        return dtype_of, (self.impl,)
+
 
 @functools.cache
 def dtype_of(impl: Implementation) -> KeyDtype:
     """Return the dtype of keys of a generator."""
     return KeyDtype(impl)
+
+
+class KeyShard(NamedTuple):
+    """One device's part of an array of keys.
+
+    Attributes:
+      device: where the part is.
+      index: tuple of slices of the whole array.
+      replica_id: 0 for the first device that holds this index, 1 for the next, and so on.
+      data: the part; None on devices of other processes.
+    """
+
+    device: Any
+    index: tuple[slice, ...]
+    replica_id: int
+    data: "KeyArray | None"
+
+
+_FEW: Final = 16
+
+
+@composite
+def _unstack(words: Any) -> Any:
+    return lax.unstack(words)
 
 
 class KeyArray(Array):
@@ -113,14 +148,14 @@ class KeyArray(Array):
         return self.itemsize * self.size
 
     @property
-    def weak_type(self) -> bool:
-        """Keys have no weak type."""
-        return False
-
-    @property
     def sharding(self) -> Any:
-        """Sharding of the words."""
-        return self._words.sharding
+        """Sharding of the keys: that of the words, without their last dimensions."""
+        return self._logical(self._words.sharding)
+
+    def _logical(self, sharding: Any) -> Any:
+        if type(sharding) is NamedSharding and len(sharding.spec) > self.ndim:
+            return NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[: self.ndim]))
+        return sharding
 
     @property
     def committed(self) -> bool:
@@ -129,8 +164,45 @@ class KeyArray(Array):
 
     @property
     def device(self) -> Any:
-        """Device of the words."""
-        return self._words.device
+        """Device of the words, or their sharding if they are on several."""
+        device = self._words.device
+        return self._logical(device)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether this process holds all keys."""
+        return self._words.is_fully_addressable
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device holds all keys."""
+        return self._words.is_fully_replicated
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The parts of the keys on the devices of this process."""
+        return [self._shard(shard) for shard in self._words.addressable_shards]
+
+    @property
+    def global_shards(self) -> list[Any]:
+        """The parts of the keys on all devices."""
+        return [self._shard(shard) for shard in self._words.global_shards]
+
+    def _shard(self, shard: Any) -> "KeyShard":
+        data = None if shard.data is None else KeyArray(self.dtype, shard.data)
+        return KeyShard(shard.device, shard.index[: self.ndim], shard.replica_id, data)
+
+    def addressable_data(self, index: int) -> "KeyArray":
+        """Return the keys on a device of this process."""
+        return KeyArray(self.dtype, self._words.addressable_data(index))
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the words."""
+        return self._words.unsafe_buffer_pointer()
+
+    def on_device_size_in_bytes(self) -> int:
+        """Return the size of the words in memory."""
+        return self._words.on_device_size_in_bytes()
 
     def devices(self) -> set[Any]:
         """Return the devices that hold the words."""
@@ -164,6 +236,28 @@ class KeyArray(Array):
             raise TypeError("len() of a single key: expected at least one dimension.")
         return self.shape[0]
 
+    def __iter__(self) -> Iterator["KeyArray"]:
+        if not self.shape:
+            raise TypeError("iteration over a single key: expected at least one dimension.")
+        dtype, words = self.dtype, self._words
+        # A compiled program takes the few keys of a split apart; it would be large for many.
+        parts = _unstack(words) if len(words) <= _FEW else words
+        return (KeyArray(dtype, part) for part in parts)
+
+    def __getitem__(self, index: Any) -> "KeyArray":
+        if type(index) is int and self.shape:
+            return KeyArray(self.dtype, self._words[index])
+        return self._select(index)
+
+    def __copy__(self) -> "KeyArray":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "KeyArray":
+        return KeyArray(self.dtype, copy.deepcopy(self._words, memo))
+
+    def __reduce__(self) -> Any:
+        return KeyArray, (self.dtype, self._words)
+
     def __bool__(self) -> bool:
         raise TypeError("the truth of a key: expected a boolean. Compare keys with ==.")
 
@@ -177,3 +271,9 @@ class KeyArray(Array):
 
 
 register_value_type(KeyArray, lambda keys: keys.aval)
+# jit's C++ side passes keys as their words.
+dispatch_registry.register_node(
+    KeyArray,
+    lambda keys: ((keys._words,), keys.dtype),
+    lambda dtype, words: KeyArray(dtype, *words),
+)

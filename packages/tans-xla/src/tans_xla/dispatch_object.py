@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tans_core.cache import register_cache
-from tans_core.tree import registry
+from tans_core.tree_registry import dispatch_registry
 from tans_xla._jaxlib import ArrayImpl, PjitFunctionCache, pjit
 from tans_xla.executable import shard_argument
 
@@ -36,7 +36,15 @@ def make_dispatch(
       static_argnums, static_argnames: arguments that are part of the key.
     """
     return pjit(
-        name, fun, miss, static_argnums, static_argnames, key, registry, put_argument, _cache
+        name,
+        fun,
+        miss,
+        static_argnums,
+        static_argnames,
+        key,
+        dispatch_registry,
+        put_argument,
+        _cache,
     )
 
 

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from tans_core import ArrayImpl, ClosedJaxpr, Tracer
 from tans_core import config_module as config
 from tans_core.errors import UnexpectedTracerError
 from tans_core.staging import leak_message
+from tans_core.tree_registry import dispatch_registry
 from tans_xla import hlo_shardings, runtime_tokens
 from tans_xla._jaxlib import array_result_handler, batched_block_until_ready
 from tans_xla.compile import OptionItems, compile_module
 from tans_xla.explicit_shardings import result_types
-from tans_xla.physical import physical_aval
+from tans_xla.physical import physical_aval, physical_value
 from tans_xla.placement import Placement
 from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import make_target
@@ -67,14 +66,9 @@ class Executable:
 
     @property
     def is_pure(self) -> bool:
-        """Whether C++ may run it: no effects, callbacks or extended dtypes."""
+        """Whether C++ may run it: no effects and no callbacks."""
         lowered = self.lowered
-        return not (
-            lowered.effects
-            or lowered.has_unordered_effects
-            or lowered.host_callbacks
-            or any(self._wraps)
-        )
+        return not (lowered.effects or lowered.has_unordered_effects or lowered.host_callbacks)
 
     def call(self, args: Sequence[Any]) -> list[Any]:
         """Run with all flat arguments (also those that the program does not take)."""
@@ -122,10 +116,18 @@ class Executable:
             runtime_tokens.put(effect, token)
         return outs[len(effects) :]
 
-    def fast_path(self, out_tree: Any, num_consts: int, args: Sequence[Any]) -> FastPath | None:
-        """Return what C++ needs, or None when each call must come through Python."""
-        if not self.is_pure:
+    def fast_path(self, result: Any, consts: Sequence[Any]) -> FastPath | None:
+        """Return what C++ needs, or None when each call must come through Python.
+
+        Args:
+          result: the result of the first call, whose structure the others have.
+          consts: the leading arguments of every call.
+        """
+        if not self.is_pure or any(type(c) is not ArrayImpl for c in consts):
             return None
+        outs, out_tree = dispatch_registry.flatten(result)
+        if any(type(x) is not ArrayImpl for x in outs):
+            return None  # values of an extended dtype that the registry can't wrap
         kept_in = [s for s, k in zip(self.placement.in_shardings, self.kept, strict=True) if k]
         committed = self.placement.committed or len(self.placement.devices) > 1
         return FastPath(
@@ -133,11 +135,11 @@ class Executable:
             out_tree,
             kept_in,
             list(self.out_shardings),
-            list(self.out_avals),
+            [physical_aval(a) for a in self.out_avals],
             [committed] * len(self.out_avals),
             list(self.kept),
             [None] * len(kept_in),
-            list(args[:num_consts]),
+            list(consts),
         )
 
 
@@ -158,9 +160,7 @@ def check_not_deleted(args: Sequence[Any], function: str, name: Callable[[int], 
 
 def place(x: Any, aval: Any, sharding: Any) -> ArrayImpl:
     """Return the (physical) array of a value on the devices of `sharding`."""
-    if not isinstance(aval.dtype, np.dtype):
-        x = aval.dtype.unwrap(x)
-        aval = physical_aval(aval)
+    x = physical_value(x, aval)
     if type(x) is ArrayImpl and (x._sharding is sharding or x._sharding == sharding):
         return x
     return shard_argument(x, sharding)

@@ -8,6 +8,7 @@ from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, load, lower
+from tans_xla.physical import physical_value
 from tans_xla.placement import Placement
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct, struct_of
 
@@ -258,13 +259,14 @@ class Compiled:
                 raise self._traced_argument(i, x)
             if typeof(x) is not avals[i]:
                 self._check_type(i, x)
-        flat = [*self._consts, *leaves]
+        closed = self._traced._program.closed
+        flat = list(map(physical_value, [*self._consts, *leaves], closed.in_avals))
         name = self._traced._program.input_name
         check_not_deleted(flat, self._traced.fun_name, name)
         self._check_shardings(flat, name)
         outs = self._executable.call(flat)
-        fast = self._executable.fast_path(self.out_tree, len(self._consts), flat)
-        return self.out_tree.unflatten(outs), fast, False
+        result = self.out_tree.unflatten(outs)
+        return result, self._executable.fast_path(result, flat[: len(self._consts)]), False
 
     def _check_shardings(self, flat: Sequence[Any], name: Callable[[int], str]) -> None:
         wrong = [

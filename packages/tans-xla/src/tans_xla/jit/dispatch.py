@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core import ArrayImpl, JaxprTrace, eval_jaxpr, state
+from tans_core import JaxprTrace, eval_jaxpr, state
 from tans_core.debug_info import CallInfo, name_of
 from tans_core.sharding import single_device_sharding
 from tans_core.staging import infer
 from tans_core.trace import eval_trace
+from tans_core.tracebacks import hide_frames
 from tans_core.tree import registry
 from tans_xla import backend, debug_checks
 from tans_xla import placement as placements
@@ -18,6 +19,7 @@ from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import JitOptions, normalize
 from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
+from tans_xla.physical import physical_value
 
 
 class Jitted:
@@ -61,20 +63,26 @@ class Jitted:
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Run one call through Python; return result, fast path or None, and False."""
+        try:
+            return self._miss(args, kwargs)
+        except BaseException as error:
+            hide_frames(error)
+            raise
+
+    def _miss(self, args: tuple, kwargs: dict) -> tuple[Any, Any, bool]:
         call, program = self.trace(args, kwargs)
         if state.trace is not eval_trace:
             return program.out_tree.unflatten(self.bind(call, program)), None, False
         consts = program.concrete_consts()
-        flat = [*consts, *call.leaves]
+        values = [*consts, *call.leaves]
+        flat = list(map(physical_value, values, program.closed.in_avals))
         executable = self.executable(call, program, flat)
         check_not_deleted(flat, self.name, program.input_name)
         outs = executable.call(flat)
         if debug_checks.enabled():
-            debug_checks.check_call(outs, program.closed, flat, self.name)
-        fast = executable.fast_path(program.out_tree, len(consts), flat)
-        if fast is not None and not all(type(c) is ArrayImpl for c in consts):
-            fast = None
-        return program.out_tree.unflatten(outs), fast, False
+            debug_checks.check_call(outs, program.closed, values, self.name)
+        result = program.out_tree.unflatten(outs)
+        return result, executable.fast_path(result, flat[: len(consts)]), False
 
     def bind(self, call: Call, program: Program) -> list[Any]:
         """Hand the call to the current trace."""

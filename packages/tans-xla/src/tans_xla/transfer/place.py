@@ -65,6 +65,9 @@ def _place_other(value: Any, target: Target | None, copy: bool, name: str) -> An
         return put_numpy(np.asarray(value), target)
     if hasattr(value, "__jax_array__"):
         return put_leaf(value.__jax_array__(), target, copy, name)
+    dtype = getattr(getattr(value, "aval", None), "dtype", None)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return dtype.wrap(put_leaf(dtype.unwrap(value), target, copy, name))
     for kind, default in _SCALAR_DTYPES.items():
         if isinstance(value, kind):
             return put_numpy(np.array(value, default()), target, weak_type=kind is not bool)
