@@ -262,3 +262,23 @@ def test_real_jax_in_the_process_is_refused(tmp_path):
     assert done.returncode != 0
     assert "ImportError" in done.stderr
     assert "tans-jax" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "call", ["f(x)", "tans.jit(f)(x)", "tans.grad(lambda x: f(x).sum())(x)", "tans.vmap(f)(x)"]
+)
+def test_an_uncaught_error_ends_at_the_users_line(call):
+    import subprocess
+
+    program = (
+        "import tans\nimport tans.numpy as jnp\n"
+        "def f(x):\n    return jnp.reshape(x, (5, 7))\n"
+        f"x = jnp.ones((3, 2))\n{call}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert frames
+    assert all('File "<string>"' in line for line in frames), done.stderr
+    assert "reshape: given" in done.stderr

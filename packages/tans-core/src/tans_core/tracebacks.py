@@ -1,10 +1,12 @@
 """Leaves frames of Tans out of tracebacks, so that they end at the user's line.
 
-Filtering happens when an exception leaves a public function (`api_boundary`); a call that succeeds
-pays nothing for it. The flag ``jax_traceback_filtering`` turns it off.
+Filtering happens when an exception leaves a transformed function (`api_boundary`), and when one that
+nobody caught is printed (`install_hook`); a call that succeeds pays nothing for it. The flag
+``jax_traceback_filtering`` turns it off.
 """
 
 import functools
+import sys
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Final
@@ -60,6 +62,23 @@ def hide_frames(error: BaseException) -> None:
         seen.add(id(link))
         link.__traceback__ = filtered(link.__traceback__)
         link = link.__cause__ or link.__context__
+
+
+def install_hook() -> None:
+    """Leave our frames out of the tracebacks of uncaught exceptions, too.
+
+    Most functions are plain Python without a boundary of their own. The hook is replaced only if
+    nobody else has replaced it.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _print_filtered
+
+
+def _print_filtered(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
+    hide_frames(error)
+    sys.__excepthook__(kind, error, error.__traceback__ if traceback else None)
 
 
 def api_boundary[**P, R](fun: Callable[P, R]) -> Callable[P, R]:

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from tans_core import require_interface
 from tans_core.config import config as config
+from tans_core.tracebacks import install_hook
 
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans", built_for=_INTERFACE_BUILT_FOR)
+install_hook()
 
 # Module that holds the code, and the names it supplies here.
 _PUBLIC: Final = {
