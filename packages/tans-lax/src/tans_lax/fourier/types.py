@@ -16,8 +16,8 @@ def _fft_type(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]
     rank = len(fft_lengths)
     if not 1 <= rank <= 3 or x.ndim < rank:
         _refuse(
-            f"fft_lengths={fft_lengths} for {_shown(x)}, expected one to three lengths, and as many "
-            "dimensions. Transform further dimensions in a second call."
+            f"fft_lengths={fft_lengths} for {_shown(x)}, expected one to three lengths, and as "
+            "many dimensions. Transform further dimensions in a second call."
         )
     names = _COMPLEX_OF if fft_type is FftType.RFFT else _REAL_OF
     if x.dtype.name not in names:

@@ -109,7 +109,7 @@ def _sharding_rule(
     avals_in: Sequence[ShapedArray], avals_out: Sequence[ShapedArray], batch_ndim: int
 ) -> Any:
     """Batch dimensions are one factor each, every other dimension is a factor of its own."""
-    names = [c for c in ascii_lowercase[8:]] + [f"z_{i}" for i in range(1, 64)]
+    names = [*ascii_lowercase[8:], *(f"z_{i}" for i in range(1, 64))]
     batch, rest = names[:batch_ndim], iter(names[batch_ndim:])
     sizes: dict[str, int] = {}
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tans_core import typeof
+from tans_lax.creation import full
 from tans_lax.gather_scatter import GatherDimensionNumbers, GatherScatterMode, gather
 from tans_lax.linalg.matrices import transposed
 from tans_lax.shape import expand_dims
@@ -20,7 +21,11 @@ def take_rows(x: Value, indices: Value) -> Value:
     Returns:
       ``[*batch, k, n]``.
     """
-    ndim = typeof(x).ndim
+    aval = typeof(x)
+    ndim = aval.ndim
+    if aval.size == 0:
+        shape = (*typeof(indices).shape, aval.shape[-1])
+        return full(shape, 0, aval.dtype)
     batch = tuple(range(ndim - 2))
     numbers = GatherDimensionNumbers(
         offset_dims=(ndim - 1,),
@@ -33,7 +38,7 @@ def take_rows(x: Value, indices: Value) -> Value:
         x,
         expand_dims(indices, (ndim - 1,)),
         dimension_numbers=numbers,
-        slice_sizes=(1,) * (ndim - 1) + (typeof(x).shape[-1],),
+        slice_sizes=(1,) * (ndim - 1) + (aval.shape[-1],),
         unique_indices=True,
         mode=GatherScatterMode.PROMISE_IN_BOUNDS,
     )

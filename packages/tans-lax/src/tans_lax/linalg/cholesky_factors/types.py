@@ -18,8 +18,8 @@ def _cholesky_update_type(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     same_stack("cholesky_update", r, w)
     if r.dtype.kind == "c":
         raise TypeError(
-            f"cholesky_update: given {shown(r)}, expected a real dtype. For complex matrices factor "
-            "r^H @ r + w @ w^H with cholesky."
+            f"cholesky_update: given {shown(r)}, expected a real dtype. For complex matrices "
+            "factor r^H @ r + w @ w^H with cholesky."
         )
     if w.shape != r.shape[:-1]:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Condensed forms have no derivative: reflectors are chosen by sign, and vanish where none is needed."""
+"""Condensed forms have no derivative: reflectors are chosen by sign, and may vanish."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -29,7 +29,9 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """Compute eigenvalues and eigenvectors: ``x @ vr = vr @ diag(w)``, ``vl^H @ x = diag(w) @ vl^H``.
+    """Compute eigenvalues and eigenvectors of general matrices.
+
+    They solve ``x @ vr = vr @ diag(w)`` and ``vl^H @ x = diag(w) @ vl^H``.
 
     Args:
       x: ``[*batch, n, n]``, real or complex.

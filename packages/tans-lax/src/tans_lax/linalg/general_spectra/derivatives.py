@@ -1,8 +1,8 @@
 """Derivatives of eigenvalue problems without symmetry.
 
-With ``M = V^-1 dA V``: ``dw_i = m_ii`` and ``dV = V (F * M)``, ``f_ij = 1 / (w_j - w_i)``, up to the
-scale of each column. That follows from what the columns keep: their length, and that their largest
-component is real.
+With ``M = V^-1 dA V``: ``dw_i = m_ii`` and ``dV = V (F * M)``, ``f_ij = 1 / (w_j - w_i)``, up to
+the scale of each column. That follows from what the columns keep: their length, and that their
+largest component is real.
 """
 
 from collections.abc import Callable
@@ -25,11 +25,9 @@ type Value = Any
 
 def _solve(a: Value, b: Value) -> Value:
     factors, _, permutation = lu(a)
-    options: Any = {"left_side": True}
-    x = triangular_solve(
-        factors, take_rows(b, permutation), lower=True, unit_diagonal=True, **options
-    )
-    return triangular_solve(factors, x, lower=False, **options)
+    rows = take_rows(b, permutation)
+    y = triangular_solve(factors, rows, left_side=True, lower=True, unit_diagonal=True)
+    return triangular_solve(factors, y, left_side=True, lower=False)
 
 
 def _eig_jvp(

@@ -56,8 +56,8 @@ def _eig_lapack(
     del enable_eigvec_derivs
     if implementation not in (None, EigImplementation.LAPACK):
         raise NotImplementedError(
-            f"eig: given implementation={implementation} on the CPU, expected LAPACK or None there. "
-            "Leave implementation out."
+            f"eig: given implementation={implementation} on the CPU, expected LAPACK or None "
+            "there. Leave implementation out."
         )
     wanted = compute_left_eigenvectors, compute_right_eigenvectors
     config = {

@@ -7,6 +7,7 @@ from tans_core import Array, Primitive
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
 qr_p: Final = Primitive("qr", family=__name__, multiple_results=True)
+geqrf_p: Final = Primitive("geqrf", family=__name__, multiple_results=True)
 householder_product_p: Final = Primitive("householder_product", family=__name__)
 ormqr_p: Final = Primitive("ormqr", family=__name__)
 
@@ -46,6 +47,29 @@ def qr(
             use_magma=use_magma,
         )
     )
+
+
+def geqrf(a: ArrayLike) -> tuple[Array, Array]:
+    """Reduce matrices to triangular form by reflectors, as LAPACK stores them.
+
+    Args:
+      a: ``[*batch, m, n]``, real or complex.
+
+    Returns:
+      ``(packed, taus)``: `R` in the upper triangle of `packed` and the reflectors below it, with
+      their factors ``[*batch, min(m, n)]``; see `householder_product`.
+
+    Raises:
+      TypeError: the dtype is not a float or complex dtype of 32 bits or more per part.
+
+    Example:
+      >>> import numpy as np
+      >>> packed, taus = geqrf(np.eye(3, 2))
+      >>> packed.shape, taus.shape
+      ((3, 2), (2,))
+    """
+    packed, taus = geqrf_p.bind(a)
+    return packed, taus
 
 
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:

@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from tans_core import Primitive
 from tans_lax.linalg.checks import stacked_batching
-from tans_lax.linalg.orthogonal_factors import householder_product_p, ormqr_p, qr_p
+from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, ormqr_p, qr_p
 
 BATCHING: Final[dict[Primitive, Callable[..., Any]]] = {
     qr_p: stacked_batching(qr_p),
+    geqrf_p: stacked_batching(geqrf_p),
     householder_product_p: stacked_batching(householder_product_p),
     ormqr_p: stacked_batching(ormqr_p),
 }

@@ -1,9 +1,9 @@
 """Derivatives of QR factors.
 
-Let ``k = min(m, n)``, ``R1`` the first `k` columns of `R`, and complete `Q` to a square matrix. Then
-``W = Q^H dQ`` is skew-Hermitian and ``Q^H dA = W R + dR``. Below the diagonal of the first `k`
-columns `dR` is zero, so there ``W = Q^H dA R1^-1``; the diagonal of `W` is imaginary, since that of
-`R` stays real. The part of `W` between completing columns is free and taken as zero.
+Let ``k = min(m, n)``, ``R1`` the first `k` columns of `R`, and complete `Q` to a square matrix.
+Then ``W = Q^H dQ`` is skew-Hermitian and ``Q^H dA = W R + dR``. Below the diagonal of the first `k`
+columns `dR` is zero, so there ``W = Q^H dA R1^-1``; the diagonal of `W` is imaginary, since that
+of `R` stays real. The part of `W` between completing columns is free and taken as zero.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any, Final
 import tans_lax as lax
 from tans_core import Primitive, Zero, typeof, zero_tangent
 from tans_lax.linalg.matrices import adjoint, diagonal_mask, leading, lower_part, matmul
-from tans_lax.linalg.orthogonal_factors import householder_product_p, ormqr_p, qr_p
+from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, ormqr_p, qr_p
 from tans_lax.linalg.row_gather import take_columns
 from tans_lax.linalg.triangular_systems import triangular_solve
 from tans_lax.rows import not_differentiable, not_linear
@@ -93,6 +93,9 @@ def _ormqr_transpose(
 
 JVP: Final[dict[Primitive, Callable[..., Any]]] = {
     qr_p: _qr_jvp,
+    geqrf_p: not_differentiable(
+        "but the stored reflectors are no smooth function of a matrix; differentiate qr instead"
+    ),
     householder_product_p: not_differentiable(
         "but the stored reflectors are no smooth function of a matrix; differentiate qr instead"
     ),
@@ -101,6 +104,7 @@ JVP: Final[dict[Primitive, Callable[..., Any]]] = {
 
 TRANSPOSE: Final[dict[Primitive, Callable[..., Any]]] = {
     qr_p: not_linear,
+    geqrf_p: not_linear,
     householder_product_p: not_linear,
     ormqr_p: _ormqr_transpose,
 }

@@ -9,7 +9,7 @@ from tans_core import Primitive, ShapedArray, trace_to_jaxpr, typeof
 from tans_lax.linalg.checks import with_shape
 from tans_lax.linalg.custom_calls import ffi_call, gpu, lapack, unless_empty
 from tans_lax.linalg.matrices import adjoint, leading, lower_part, matmul, upper_part
-from tans_lax.linalg.orthogonal_factors import householder_product_p, ormqr_p, qr_p
+from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, ormqr_p, qr_p
 from tans_xla import hlo
 from tans_xla.lowering import ByPlatform, lower_as
 
@@ -111,6 +111,11 @@ def _qr_lower(
     return [q, upper] if order is None else [q, upper, order]
 
 
+def _geqrf_lower(ctx: Any, x: IrValue) -> list[IrValue]:
+    packed, taus, _ = _reflectors(ctx, x, pivoting=False, use_magma=None)
+    return [packed, taus]
+
+
 def _householder_product_lower(ctx: Any, a: IrValue, taus: IrValue) -> IrValue:
     return _product(ctx, a, taus, *ctx.avals_in)
 
@@ -152,6 +157,7 @@ _PLATFORMS: Final = ("cpu", "cuda", "rocm", "tpu")
 
 LOWERING: Final[dict[Primitive, Any]] = {
     qr_p: ByPlatform(**dict.fromkeys(_PLATFORMS, unless_empty(_qr_lower))),
+    geqrf_p: ByPlatform(**dict.fromkeys(_PLATFORMS, unless_empty(_geqrf_lower))),
     householder_product_p: ByPlatform(
         **dict.fromkeys(_PLATFORMS, unless_empty(_householder_product_lower))
     ),

@@ -7,7 +7,7 @@ import numpy as np
 
 from tans_core import Primitive, ShapedArray
 from tans_lax.linalg.checks import check_matrix, same_stack, shown, with_shape
-from tans_lax.linalg.orthogonal_factors import householder_product_p, ormqr_p, qr_p
+from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, ormqr_p, qr_p
 
 
 def _qr_type(
@@ -19,6 +19,11 @@ def _qr_type(
     k = m if full_matrices else min(m, n)
     factors = with_shape(x, m, k), with_shape(x, k, n)
     return (*factors, with_shape(x, n, dtype=np.int32)) if pivoting else factors
+
+
+def _geqrf_type(x: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
+    check_matrix("geqrf", x)
+    return x, with_shape(x, min(x.shape[-2:]))
 
 
 def _check_reflectors(name: str, a: ShapedArray, taus: ShapedArray) -> None:
@@ -56,6 +61,7 @@ def _ormqr_type(
 
 TYPES: Final[dict[Primitive, Callable[..., Any]]] = {
     qr_p: _qr_type,
+    geqrf_p: _geqrf_type,
     householder_product_p: _householder_product_type,
     ormqr_p: _ormqr_type,
 }

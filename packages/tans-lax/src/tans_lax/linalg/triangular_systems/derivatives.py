@@ -1,4 +1,4 @@
-"""Derivatives of triangular systems: linear in the right-hand side, ``-a^-1 da x`` in the matrix."""
+"""Derivatives of triangular systems: linear in `b`, ``-a^-1 da x`` in the matrix."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -24,7 +24,7 @@ def tridiagonal_solve(
       d: ``[*batch, m]``, the diagonal.
       du: ``[*batch, m]``, above it: ``du[i] = A[i, i + 1]``; ``du[m - 1]`` isn't read.
       b: ``[*batch, m, n]``.
-      perturb_singular: whether to replace vanishing pivots by tiny ones, as inverse iteration needs.
+      perturb_singular: whether to replace vanishing pivots by tiny ones, for inverse iteration.
 
     Returns:
       The solutions, of the shape of `b`.

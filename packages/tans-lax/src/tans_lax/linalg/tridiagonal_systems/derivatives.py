@@ -1,4 +1,4 @@
-"""Derivatives of tridiagonal systems: linear in the right-hand side, ``-A^-1 dA x`` in the matrix."""
+"""Derivatives of tridiagonal systems: linear in `b`, ``-A^-1 dA x`` in the matrix."""
 
 from collections.abc import Callable
 from typing import Any, Final
