@@ -6,6 +6,7 @@ from typing import Any
 
 from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import VJPCall
+from tans_autodiff.custom.forward_again import ForwardThenAgain
 from tans_autodiff.signature import Positions
 from tans_core import tree
 from tans_core.errors import UnexpectedTracerError, message
@@ -50,6 +51,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.nondiff_argnames = tuple(nondiff_argnames)
         self.fwd: Function | None = None
         self.bwd: Function | None = None
+        self.rem: Function | None = None
         self.symbolic_zeros = False
         self.optimize_remat = False
         self.generic_batching = False
@@ -80,17 +82,46 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         """
         self.fwd = fwd
         self.bwd = bwd
+        self.rem = None
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
         self.generic_batching = generic_batching
+
+    def defremat(
+        self, fwd: Function, rem: Function, bwd: Function, generic_batching: bool = False
+    ) -> None:
+        """Set a rule that says how the backward pass gets its residuals under `checkpoint`.
+
+        Args:
+          fwd: takes the arguments of the function; returns ``(out, saved)``. Under `checkpoint`
+            exactly `saved` is kept, whatever the policy.
+          rem: ``rem(saved, *args)`` returns ``(out, residuals)``; it runs on the backward pass
+            under `checkpoint`, and right after `fwd` otherwise.
+          bwd: as for `defvjp`.
+          generic_batching: as for `defvjp`.
+
+        Example:
+          >>> import tans_lax as lax
+          >>> from tans_autodiff import grad
+          >>> sine = custom_vjp(lax.sin)
+          >>> sine.defremat(
+          ...     lambda x: (lax.sin(x), ()),
+          ...     lambda _, x: (lax.sin(x), lax.cos(x)),
+          ...     lambda cosine, ct: (lax.mul(ct, cosine),),
+          ... )
+          >>> float(grad(sine)(0.0))
+          1.0
+        """
+        self.defvjp(fwd, bwd, generic_batching=generic_batching)
+        self.rem = rem
 
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"custom_vjp: given a call of {self._name}, which has no rule yet; expected the rule "
-                f"first. Write {self._name}.defvjp(fwd, bwd) before the call."
+                f"custom_vjp: given a call of {self._name}, which has no rule yet; expected the "
+                f"rule first. Write {self._name}.defvjp(fwd, bwd) before the call."
             )
         args = self._positions.resolve(args, kwargs)
         static, others = self._positions.partition(args)
@@ -100,6 +131,8 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         leaves, in_tree = tree.flatten(others)
         call = VJPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.fwd, call.bwd = self.fwd, self.bwd
+        if self.rem is not None:
+            call.fwd = ForwardThenAgain(self._name, self.fwd, self.rem)
         outs = custom_vjp_call_p.bind(
             *leaves,
             name=self._name,

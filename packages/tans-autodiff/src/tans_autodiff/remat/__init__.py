@@ -10,3 +10,10 @@ computes values anew), policy."""
 
 name_p: Final = Primitive("name", family=__name__)
 """The identity; param name is what policies see."""
+
+phase_p: Final = Primitive("phase", family=__name__)
+"""Operands: a value as the forward pass computes it, and the same value as it is computed anew.
+The result is the first, and the second in a program that computes values anew."""
+
+ALWAYS_SAVED: Final = "custom_vjp residual"
+"""Name (of `name_p`) of the values that every policy saves."""

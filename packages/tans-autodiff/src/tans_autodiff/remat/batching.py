@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.remat import name_p, phase_p, remat_p
 from tans_core.context import AxisData, BatchContext
 from tans_core.rules import ContextRule
 from tans_lax.rows import elementwise_batching
@@ -22,4 +22,8 @@ def _remat_batch(
     return remat_p.bind(*args, jaxpr=body, **params), dims_out
 
 
-BATCHING: Final = {remat_p: ContextRule(_remat_batch), name_p: elementwise_batching(name_p)}
+BATCHING: Final = {
+    remat_p: ContextRule(_remat_batch),
+    name_p: elementwise_batching(name_p),
+    phase_p: elementwise_batching(phase_p),
+}

@@ -8,7 +8,7 @@ and applies the linear part.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.remat import name_p, phase_p, remat_p
 from tans_autodiff.remat.recompute import recomputation
 from tans_core.context import (
     JVPContext,
@@ -112,7 +112,20 @@ def _name_transpose(ct: Value, x: Value, *, name: str) -> tuple[Value]:
     return (ct,)
 
 
-JVP: Final = {remat_p: ContextRule(_remat_jvp), name_p: _name_jvp}
+def _phase_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> Any:
+    # Both operands have one value, so the tangent of either is that of the result.
+    return phase_p.bind(*primals), tangents[0] if type(tangents[0]) is not Zero else tangents[1]
+
+
+def _phase_transpose(ct: Value, x: Value, again: Value) -> tuple[Value, Value]:
+    return (ct, None) if type(x) is LinearInput else (None, ct)
+
+
+JVP: Final = {remat_p: ContextRule(_remat_jvp), name_p: _name_jvp, phase_p: _phase_jvp}
 LINEARIZE: Final = {remat_p: ContextRule(_remat_linearize)}
-TRANSPOSE: Final = {remat_p: ContextRule(_remat_transpose), name_p: _name_transpose}
+TRANSPOSE: Final = {
+    remat_p: ContextRule(_remat_transpose),
+    name_p: _name_transpose,
+    phase_p: _phase_transpose,
+}
 PARTIAL_EVAL: Final = {remat_p: ContextRule(_remat_split)}

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.remat import name_p, phase_p, remat_p
 from tans_core.jaxpr import eval_closed
 
 
@@ -14,4 +14,8 @@ def _name(x: Any, *, name: str) -> Any:
     return x
 
 
-EVALUATION: Final = {remat_p: _remat, name_p: _name}
+def _phase(x: Any, again: Any) -> Any:
+    return x
+
+
+EVALUATION: Final = {remat_p: _remat, name_p: _name, phase_p: _phase}

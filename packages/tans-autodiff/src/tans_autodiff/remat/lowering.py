@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.remat import name_p, phase_p, remat_p
 from tans_xla import hlo
 
 
@@ -21,4 +21,8 @@ def _name_lower(ctx: Any, operand: Any, *, name: str) -> Any:
     return operand
 
 
-LOWERING: Final = {remat_p: _remat_lower, name_p: _name_lower}
+def _phase_lower(ctx: Any, operand: Any, again: Any) -> Any:
+    return operand
+
+
+LOWERING: Final = {remat_p: _remat_lower, name_p: _name_lower, phase_p: _phase_lower}

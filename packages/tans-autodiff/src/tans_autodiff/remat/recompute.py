@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from tans_autodiff.body_memo import memoised_on_body
 from tans_autodiff.linearize import linearize_jaxpr
+from tans_autodiff.remat import ALWAYS_SAVED, name_p, phase_p
 from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_closed
@@ -45,7 +46,7 @@ def recomputation(jaxpr: ClosedJaxpr, nonzero: Mask, policy: Policy | None) -> R
     count = len(body.out_avals)
     primal = parts.primal
     saved = _saved_variables(primal.jaxpr, policy)
-    again = _reading_saved(_with_outputs(primal, primal.jaxpr.outvars[count:]), saved)
+    again = _reading_saved(_with_outputs(_in_phase(primal, 1), primal.jaxpr.outvars[count:]), saved)
     again = without_effects(again)
     again, kept = dce_jaxpr(
         again, [True] * len(again.out_avals), [False] * len(saved) + [True] * len(body.in_avals)
@@ -63,20 +64,36 @@ def recomputation(jaxpr: ClosedJaxpr, nonzero: Mask, policy: Policy | None) -> R
     avals = [*(v.aval for v in saved), *body.in_avals, *tangent_avals]
     whole = trace_to_jaxpr(push, avals, jaxpr.jaxpr.debug_info)
     whole, used = dce_jaxpr(whole, [True] * len(whole.out_avals))
-    forward = _with_outputs(primal, [*primal.jaxpr.outvars[:count], *saved])
+    forward = _with_outputs(_in_phase(primal, 0), [*primal.jaxpr.outvars[:count], *saved])
     forward, _ = dce_jaxpr(forward, [True] * len(forward.out_avals), True)
     return Recomputation(forward, whole, tuple(used), parts.nonzero_out)
 
 
 def _saved_variables(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
-    if policy is None:
-        return []
     saved: list[Var] = []
     for eqn in jaxpr.eqns:
-        decision = policy(eqn.primitive, *(v.aval for v in eqn.invars), **eqn.params)
-        if is_saveable(decision):
+        if eqn.primitive is name_p and eqn.params["name"] == ALWAYS_SAVED:
             saved += eqn.outvars
+        elif policy is not None:
+            decision = policy(eqn.primitive, *(v.aval for v in eqn.invars), **eqn.params)
+            if is_saveable(decision):
+                saved += eqn.outvars
     return saved
+
+
+def _in_phase(closed: ClosedJaxpr, phase: int) -> ClosedJaxpr:
+    """Let the results of `phase_p` be their first or their second operand."""
+    j = closed.jaxpr
+    if not any(eqn.primitive is phase_p for eqn in j.eqns):
+        return closed
+    eqns = [
+        eqn.replace(primitive=name_p, params={"name": "phase"}, invars=[eqn.invars[phase]])
+        if eqn.primitive is phase_p
+        else eqn
+        for eqn in j.eqns
+    ]
+    new = Jaxpr(j.constvars, j.invars, j.outvars, eqns, j.effects, j.debug_info)
+    return ClosedJaxpr(new, closed.consts)
 
 
 def is_saveable(decision: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.remat import name_p, phase_p, remat_p
 from tans_core.rules import Typed
 
 
@@ -14,4 +14,8 @@ def _name_types(aval: Any, *, name: str) -> Any:
     return aval
 
 
-TYPES: Final = {remat_p: _remat_types, name_p: _name_types}
+def _phase_types(aval: Any, again: Any) -> Any:
+    return aval
+
+
+TYPES: Final = {remat_p: _remat_types, name_p: _name_types, phase_p: _phase_types}
