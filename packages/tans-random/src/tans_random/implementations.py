@@ -37,6 +37,9 @@ class Implementation(NamedTuple):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Implementation) and self.name == other.name
 
+    def __reduce__(self) -> Any:
+        return find_implementation, (self.name,)
+
     def __repr__(self) -> str:
         return f"PRNGImpl({self.name})"
 

@@ -7,7 +7,7 @@ from tans_core import ArrayImpl
 from tans_random.key_array import KeyArray
 
 _SHARED: Final = (
-    "__eq__ __getitem__ __iter__ __ne__ T at copy flatten mT ravel repeat reshape squeeze swapaxes "
+    "__eq__ __ne__ T at copy flatten mT ravel repeat reshape squeeze swapaxes "
     "take transpose"
 ).split()
 
@@ -16,4 +16,5 @@ def install() -> None:
     """Give `KeyArray` the methods of arrays."""
     for name in _SHARED:
         setattr(KeyArray, name, getattr(ArrayImpl, name))
+    KeyArray._select = ArrayImpl.__getitem__  # pyright: ignore[reportAttributeAccessIssue]
     KeyArray.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import tree
+from tans_core.dtypes import ExtendedDType
 from tans_core.primitive import Primitive
 from tans_core.trace import Tracer
 from tans_xla import guards
@@ -143,6 +144,8 @@ def device_get(x: Any) -> Any:
 def _get_leaf(x: Any) -> Any:
     if isinstance(x, ArrayImpl):
         return host_value(x)
+    if isinstance(getattr(getattr(x, "aval", None), "dtype", None), ExtendedDType):
+        return x  # keys have no NumPy form
     to_array = getattr(x, "__array__", None)
     return x if to_array is None else to_array()
 
