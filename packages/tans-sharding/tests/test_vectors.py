@@ -1,4 +1,4 @@
-"""The numbered vectors of explicit mode: programs with what they print or raise, in vectors/*.md."""
+"""The numbered vectors of explicit mode, vectors/*.md: programs and what they print or raise."""
 
 import contextlib
 import io

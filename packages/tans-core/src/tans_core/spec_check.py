@@ -57,7 +57,7 @@ def _wrong_classes(mesh: Any, spec: Any) -> TypeError:
 
 def _missing_axis(mesh: Any, spec: PartitionSpec, axis: AxisName) -> ValueError:
     return ValueError(
-        f"NamedSharding: given axis {axis!r} in {spec!r}, but {mesh} has no such axis. "
+        f"NamedSharding: given axis {axis!r} in {spec!r}, which is not found in mesh {mesh}. "
         f"Use one of the axes {mesh.axis_names!r}."
     )
 
