@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tans_lax as lax
-from tans_autodiff import grad, value_and_grad
-from tans_core import dtypes
+from tans_autodiff import grad, jvp, linearize, value_and_grad, vjp
+from tans_core import ArrayImpl, dtypes
 from tans_xla import device_put, jit
 
 f32 = np.float32
@@ -81,6 +81,16 @@ def test_gradient_is_weak_exactly_when_the_argument_is():
     assert not grad(lax.sin)(device_put(f32(2))).aval.weak_type
     strong = device_put(f32(3))
     assert grad(lambda x: lax.mul(x, strong))(2.0).aval.weak_type
+
+
+def test_zero_derivatives_are_arrays():
+    def constant(x):
+        return 1.0
+
+    assert isinstance(grad(constant)(2.0), ArrayImpl)
+    assert isinstance(vjp(constant, 2.0)[1](1.0)[0], ArrayImpl)
+    assert isinstance(jvp(constant, (2.0,), (1.0,))[1], ArrayImpl)
+    assert isinstance(linearize(constant, 2.0)[1](1.0), ArrayImpl)
 
 
 def test_identity_returns_an_array():

@@ -78,6 +78,27 @@ def test_numpy_scalars_are_literals_of_the_canonical_dtype(toys):
     assert literal.val.dtype == np.float32
 
 
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2**70])
+def test_python_integers_beyond_their_dtype_are_refused(toys, value):
+    with pytest.raises(OverflowError, match=f"integer {value}; expected .* int32"):
+        trace_to_jaxpr(lambda x: [toys.add_p.bind(x, value)], [F3])
+
+
+@pytest.mark.parametrize("value", [2**31 - 1, -(2**31)])
+def test_the_outermost_python_integers_are_literals(toys, value):
+    closed = trace_to_jaxpr(lambda x: [toys.neg_p.bind(value)], [F3])
+    assert closed.eqns[0].invars[0].val == value
+
+
+def test_assignment_to_a_traced_value_says_what_to_write(toys):
+    def f(x):
+        x[0] = 1
+        return [x]
+
+    with pytest.raises(TypeError, match=r"x\.at\[i\]\.set"):
+        trace_to_jaxpr(f, [F3])
+
+
 def test_tracers_of_an_enclosing_trace_are_captured(toys):
     def outer(x):
         inner = trace_to_jaxpr(lambda y: [toys.add_p.bind(x, y)], [F3])

@@ -73,6 +73,15 @@ def test_literals_that_compare_oddly(toys, value):
     np.testing.assert_array_equal(y, np.float32(value))
 
 
+def test_complex_literals_that_differ_in_the_sign_of_a_zero(toys):
+    plus, minus = (
+        lowered(lambda x, sign=sign: toys.mul(x, complex(1.0, sign)), X.astype(np.complex64))
+        for sign in (0.0, -0.0)
+    )
+    assert "(1.000000e+00,0.000000e+00)" in plus
+    assert "(1.000000e+00,-0.000000e+00)" in minus
+
+
 def test_templates_add_no_operations(toys):
     def chain(x):
         for _ in range(50):

@@ -50,7 +50,7 @@ def _result(x: Any, aval: AbstractValue) -> Any:
     if x is None or type(x) is Zero:
         if getattr(aval, "dtype", None) == float0:
             return np.zeros(aval.shape, float0)  # pyright: ignore[reportAttributeAccessIssue]
-        return zeros_like_aval(aval)
+        return as_array(zeros_like_aval(aval))
     if type(x) is not ArrayImpl and not isinstance(x, Tracer):
         x = as_array(x)
     given = typeof(x)

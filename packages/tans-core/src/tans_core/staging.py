@@ -154,6 +154,8 @@ class JaxprTrace(Trace):
         """Return the atom for a value: a variable of this trace, a literal or a constant."""
         cls: type[Any] = type(x)
         if cls in _PYTHON_SCALARS:
+            if cls is int and not -(1 << 31) <= x < 1 << 31:
+                _check_fits(x)
             return Literal(x, typeof(x))
         if cls is JaxprTracer and x._trace is self:
             return x.atom
@@ -197,6 +199,16 @@ class JaxprTrace(Trace):
     @override
     def origin(self, tracer: Tracer) -> str:
         return DebugInfo.describe(self.debug_info, self.invars, self.eqns, tracer)
+
+
+def _check_fits(x: int) -> None:
+    dtype: Any = typeof(x).dtype
+    info = np.iinfo(dtype)
+    if not info.min <= x <= info.max:
+        raise OverflowError(
+            f"given the Python integer {x}; expected {info.min} to {info.max}, the range of {dtype}. "
+            "Give it a dtype that holds it, such as jnp.uint32(x), or enable x64."
+        )
 
 
 def leak_message(tracer: Tracer) -> str:

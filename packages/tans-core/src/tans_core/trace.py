@@ -139,6 +139,18 @@ class Tracer(_jaxlib.Array):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            "an array was assigned to in place, as in x[i] = y, but arrays are immutable. "
+            "Write x = x.at[i].set(y), or another method of x.at."
+        )
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise TypeError(
+            "elements of an array were deleted in place, but arrays are immutable. "
+            "Build a smaller array, as with jnp.delete(x, i)."
+        )
+
     def __copy__(self) -> Self:
         return self
 

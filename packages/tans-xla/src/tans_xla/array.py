@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from tans_core.trace import Tracer
 from tans_core.types import ShapedArray
 from tans_xla import dlpack, shards
 from tans_xla._jaxlib import (
@@ -154,20 +155,6 @@ def _hash(self: ArrayImpl) -> NoReturn:
     )
 
 
-def _setitem(self: ArrayImpl, index: Any, value: Any) -> NoReturn:
-    raise TypeError(
-        "an array was assigned to in place, as in x[i] = y, but arrays are immutable. "
-        "Write x = x.at[i].set(y), or another method of x.at."
-    )
-
-
-def _delitem(self: ArrayImpl, index: Any) -> NoReturn:
-    raise TypeError(
-        "elements of an array were deleted in place, but arrays are immutable. "
-        "Build a smaller array, as with jnp.delete(x, i)."
-    )
-
-
 def _restore(value: np.ndarray, weak_type: bool) -> ArrayImpl:
     """Return the array of a pickle, on the default device."""
     return put_numpy(value, weak_type=weak_type)
@@ -230,8 +217,8 @@ _METHODS: Final[dict[str, Any]] = {
     "__repr__": array_repr,
     "__str__": array_str,
     "__hash__": _hash,
-    "__setitem__": _setitem,
-    "__delitem__": _delitem,
+    "__setitem__": Tracer.__setitem__,
+    "__delitem__": Tracer.__delitem__,
     "__reduce__": _reduce,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,

@@ -218,8 +218,9 @@ def _literal_key(literal: Literal) -> Hashable:
     value: Any = literal.val
     if isinstance(value, np.ndarray):
         value = value[()]
-    # 0.0 and -0.0 are equal, NaN is not equal to itself: both are keyed by their text.
-    return value if value and value == value else repr(value)
+    # 0.0 and -0.0 are equal, also as parts of complex numbers, and NaN is not equal to itself.
+    odd = not value or value != value or isinstance(value, complex | np.complexfloating)
+    return repr(value) if odd else value
 
 
 def _operands(eqn: Eqn, args: list[Value]) -> list[Value]:
