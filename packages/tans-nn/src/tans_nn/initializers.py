@@ -380,7 +380,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> 
 @composite(static_argnames=("rows", "columns", "dtype"), static_argnums=(1, 2, 3))
 def _orthonormal(key: Key, rows: int, columns: int, dtype: Any) -> Array:
     tall = (max(rows, columns), min(rows, columns))
-    q, r = jnp.linalg.qr(random.normal(key, tall, dtype))
+    q, r = lax.linalg.qr(random.normal(key, tall, dtype), full_matrices=False)
     # With the phases of r's diagonal taken out, q is uniform among orthonormal matrices.
     diagonal = jnp.diagonal(r)
     phase = jnp.where(diagonal == 0, 1, diagonal / jnp.abs(jnp.where(diagonal == 0, 1, diagonal)))

@@ -1,0 +1,37 @@
+"""What special functions do with their operands: promote, broadcast, refuse complex ones."""
+
+from typing import Any
+
+import tans_lax as lax
+import tans_numpy as jnp
+from tans_core import dtypes, typeof
+from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
+
+type Array = Any
+
+
+def broadcast(name: str, *args: ArrayLike) -> list[Array]:
+    """Return operands of one floating-point dtype and one shape.
+
+    Args:
+      name: the function, for messages.
+      args: arrays whose shapes broadcast, and scalars; integers become floats.
+    """
+    return list(jnp.broadcast_arrays(*promote_dtypes_inexact(name, *args)))
+
+
+def strong(name: str, x: ArrayLike) -> Array:
+    """Return one operand in floating point, without a weak type."""
+    (x,) = promote_dtypes_inexact(name, x)
+    refuse_complex(name, x)
+    return lax.convert_element_type(x, typeof(x).dtype)
+
+
+def refuse_complex(name: str, *args: Any) -> None:
+    """Raise ValueError for a complex operand."""
+    for x in args:
+        if dtypes.is_complex(typeof(x).dtype):
+            raise ValueError(
+                f"{name}: given {typeof(x).str_short()}, expected real numbers. Take the real part "
+                "if the imaginary part is 0."
+            )

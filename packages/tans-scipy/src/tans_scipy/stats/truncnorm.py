@@ -1,0 +1,64 @@
+"""The normal distribution cut at two bounds, given in standard units."""
+
+import math
+from typing import Any
+
+import tans_numpy as jnp
+from tans_scipy.special import log_ndtr, ndtr
+from tans_scipy.stats.families import cumulative, density, log_density
+
+type Array = Any
+
+def _log_mass(a: Array, b: Array) -> Array:
+    """Return the logarithm of the standard normal probability of [a, b]."""
+    # Both bounds on the right are mirrored to the left, where the logarithms keep their digits.
+    is_right = a > 0
+    low, high = jnp.where(is_right, -b, a), jnp.where(is_right, -a, b)
+    is_across = high > 0
+    log_high = log_ndtr(jnp.where(is_across, -0.5, high))
+    gap = log_ndtr(jnp.where(is_across, -1.0, low)) - log_high
+    is_empty = gap >= 0
+    beside = log_high + jnp.log1p(-jnp.exp(jnp.where(is_empty, -1.0, gap)))
+    beside = jnp.where(is_empty, -jnp.inf, beside)
+    outside = ndtr(jnp.where(is_across, low, -1.0)) + ndtr(jnp.where(is_across, -high, -1.0))
+    return jnp.where(is_across, jnp.log1p(-outside), beside)
+
+
+def _logpdf(z: Array, a: Array, b: Array) -> Array:
+    constant = 0.5 * math.log(2 * math.pi) + _log_mass(a, b)
+    inside = (z >= a) & (z <= b)
+    return jnp.where(inside, -0.5 * z * z - constant, -jnp.inf)
+
+
+def _checked(out: Array, other: Array) -> Array:
+    """Return a log probability, by that of the opposite event where it is near 0."""
+    is_near = out > -0.5
+    return jnp.where(is_near, jnp.log1p(-jnp.exp(jnp.where(is_near, other, -1.0))), out)
+
+
+def _logcdf(z: Array, a: Array, b: Array) -> Array:
+    middle, total = jnp.clip(z, a, b), _log_mass(a, b)
+    out = _checked(_log_mass(a, middle) - total, _log_mass(middle, b) - total)
+    return jnp.where(z <= a, -jnp.inf, jnp.where(z >= b, 0, out))
+
+
+def _logsf(z: Array, a: Array, b: Array) -> Array:
+    middle, total = jnp.clip(z, a, b), _log_mass(a, b)
+    out = _checked(_log_mass(middle, b) - total, _log_mass(a, middle) - total)
+    return jnp.where(z >= b, -jnp.inf, jnp.where(z <= a, 0, out))
+
+
+def _cdf(z: Array, a: Array, b: Array) -> Array:
+    return jnp.exp(_logcdf(z, a, b))
+
+
+def _sf(z: Array, a: Array, b: Array) -> Array:
+    return jnp.exp(_logsf(z, a, b))
+
+
+logpdf = log_density("truncnorm", _logpdf, "a b")
+pdf = density("truncnorm", _logpdf, "a b")
+cdf = cumulative("truncnorm.cdf", _cdf, "a b")
+logcdf = cumulative("truncnorm.logcdf", _logcdf, "a b")
+sf = cumulative("truncnorm.sf", _sf, "a b")
+logsf = cumulative("truncnorm.logsf", _logsf, "a b")

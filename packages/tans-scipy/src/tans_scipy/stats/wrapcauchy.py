@@ -1,0 +1,19 @@
+"""The Cauchy distribution wrapped around the circle."""
+
+import math
+from typing import Any
+
+import tans_numpy as jnp
+from tans_scipy.stats.families import density, log_density, within
+
+type Array = Any
+
+def _logpdf(x: Array, c: Array) -> Array:
+    def inside(v: Array) -> Array:
+        return jnp.log1p(-c * c) - math.log(2 * math.pi) - jnp.log(1 + c * c - 2 * c * jnp.cos(v))
+
+    return within((x >= 0) & (x <= 2 * math.pi), inside, x, 1.0, -jnp.inf)
+
+
+logpdf = log_density("wrapcauchy", _logpdf, "c", located=False)
+pdf = density("wrapcauchy", _logpdf, "c", located=False)
