@@ -248,11 +248,6 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     return found if return_weak_type_flag else found[0]
 
 
-def is_weakly_typed(x: Any) -> bool:
-    """Whether the dtype of `x` yields to that of another operand."""
-    return weak_dtype_of(x)[1]
-
-
 def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     """Return the common dtype of two dtypes; a 64-bit one is not narrowed.
 
