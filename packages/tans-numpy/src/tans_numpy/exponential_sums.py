@@ -182,7 +182,9 @@ def _checked(name: str, x: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
 
 
 def _shifted(x: Array, where: Any, axes: tuple[int, ...]) -> Array:
-    """Return `x` minus its largest element; elements left out keep exp(...) and its slope finite."""
+    """Return `x` minus its largest element; elements left out keep exp and its slope finite."""
     largest = _largest(x if where is None else choose(where, x, -np.inf), axes)
     shifted = _minus(x, keep_dims(largest, typeof(x).shape, axes))
-    return shifted if where is None else choose(where, shifted, typeof(shifted).dtype.type(-np.inf))
+    if where is None:
+        return shifted
+    return choose(where, shifted, typeof(shifted).dtype.type(-np.inf))

@@ -139,6 +139,8 @@ def full(
     aval = typeof(fill_value)
     weak = dtype is None and aval.weak_type
     dtype = aval.dtype if dtype is None else requested_dtype(dtype, "full")
+    if type(fill_value) is int and not weak and not dtypes.is_extended(dtype):
+        fill_value = typed_scalar(fill_value, dtype)
     if aval.ndim == 0:
         out_sharding = _one_place(device, out_sharding, "full")
         if weak:

@@ -136,15 +136,21 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     raw = exponent_of(scaled)
     shift = lax.select(tiny, lax.full_like(raw, info.nmant + 1), lax.full_like(raw, 0))
     exponent = lax.sub(lax.sub(raw, shift), bits.type(bias - 1))
-    keep = bits.type(~np.array(int(ones) << info.nmant).astype(bits))
-    mantissa_bits = lax.bitwise_or(
-        lax.bitwise_and(lax.bitcast_convert_type(scaled, bits), keep),
-        bits.type((bias - 1) << info.nmant),
-    )
-    mantissa = lax.bitcast_convert_type(mantissa_bits, dtype)
     plain = lax.bitwise_or(lax.eq(x, lax.full_like(x, 0)), lax.bitwise_not(lax.is_finite(x)))
     exponent = lax.select(plain, lax.full_like(exponent, 0), exponent)
-    return lax.select(plain, x, mantissa), lax.convert_element_type(exponent, np.dtype(np.int32))
+    exponent = lax.convert_element_type(exponent, np.dtype(np.int32))
+    # A product with a power of 2 is exact, and has the derivative that bits don't have.
+    return _scaled(x, lax.neg(exponent)), exponent
+
+
+def _scaled(x: Any, exponent: Any) -> Array:
+    """Compute ``x * 2 ** exponent`` in two steps, for exponents beyond the range of one number."""
+    half = lax.shift_right_arithmetic(exponent, lax.full_like(exponent, 1))
+    dtype = typeof(x).dtype
+    info = finfo(dtype)
+    for part in (half, lax.sub(exponent, half)):
+        x = multiply(x, _power_of_two(part.clip(info.minexp, info.maxexp - 1), dtype))
+    return x
 
 
 @composite
@@ -162,15 +168,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if not issubdtype(typeof(x2).dtype, np.integer):
         raise ValueError(f"ldexp: given an exponent of {typeof(x2).dtype}, expected integers.")
     (x1,) = promote_dtypes_inexact("ldexp", x1)
-    dtype = typeof(x1).dtype
-    # Two steps reach numbers whose scale itself is out of range.
-    half = lax.convert_element_type(x2, np.dtype(np.int32)) // 2
-    rest = lax.convert_element_type(x2, np.dtype(np.int32)) - half
-    info = finfo(dtype)
-    first, second = (
-        _power_of_two(e.clip(info.minexp, info.maxexp - 1), dtype) for e in (half, rest)
-    )
-    return multiply(multiply(x1, first), second)
+    return _scaled(x1, lax.convert_element_type(x2, np.dtype(np.int32)))
 
 
 def _power_of_two(exponent: Any, dtype: Any) -> Any:

@@ -154,10 +154,22 @@ def scalar_like(x: Value, value: complex) -> Value:
 
 
 def typed_scalar(x: complex, dtype: Any) -> Value:
-    """Return a Python scalar as a NumPy scalar of `dtype`; integers wrap around."""
+    """Return a Python scalar as a NumPy scalar of `dtype`.
+
+    Integers wrap around in a narrow dtype, as NumPy's arrays do.
+
+    Raises:
+      OverflowError: neither `dtype` nor the default integer dtype holds the integer.
+    """
     try:
         return dtype.type(x)
     except OverflowError:
+        info = np.iinfo(dtypes.default_int())
+        if not info.min <= x <= info.max:  # pyright: ignore[reportOperatorIssue]
+            raise OverflowError(
+                f"given the Python integer {x} to convert to {dtype}; expected {info.min} to "
+                f"{info.max}. Give it a dtype that holds it, or enable x64."
+            ) from None
         return np.asarray(x).astype(dtype)[()]
     except TypeError:  # complex to real: the promotion never asks for it, except with float0
         return np.asarray(x).astype(dtype)[()]

@@ -33,11 +33,19 @@ def _quantile(
 ) -> Array:  # fmt: skip
     """Compute quantiles; places known while tracing become slices instead of gathers."""
     q_shape, dims = typeof(q).shape, typeof(a).shape
+    given = q
     a, q = promote_dtypes_inexact("quantile", a, q)
-    dtype = typeof(a).dtype
+    result = typeof(a).dtype
+    # Places and weights need more digits than a half-precision type has.
+    dtype = np.dtype(np.float32) if result.itemsize < 4 else result
+    a = lax.convert_element_type(a, dtype)
+    if isinstance(given, np.ndarray | np.generic | int | float):
+        q = np.asarray(given, dtype).ravel() if q_shape else np.asarray(given, dtype)[()]
+    else:
+        q = lax.convert_element_type(q, dtype)
+        q = reshape(q, (-1,)) if q_shape else q
     if scale != 1.0:
         q = q / dtype.type(scale)
-    q = reshape(q, (-1,)) if q_shape else q
     x = lax.sort(_to_last(a, axes), is_stable=False)
     n = typeof(x).shape[-1]
     last = lax.index_in_dim(x, n - 1, -1, keepdims=False)
@@ -60,6 +68,7 @@ def _quantile(
     if keepdims:
         shape = (typeof(out).shape[0], *dims) if front else dims
         out = keep_dims(out, shape, tuple(i + front for i in axes))
+    out = lax.convert_element_type(out, result)
     return reshape(out, (*q_shape, *typeof(out).shape[1:])) if len(q_shape) > 1 else out
 
 
