@@ -125,6 +125,14 @@ _PUBLIC: Final = {
     """,
     "windows.padding": "padtype_to_pads",
     "fourier": "FftType fft fft_p",
+    "approximate_top_k": "approx_max_k approx_min_k approx_top_k_p",
+    "ragged_contractions": """
+        RaggedDotDimensionNumbers ragged_dot ragged_dot_general ragged_dot_general_p
+    """,
+    "composites": "composite composite_p",
+    "composites.scaled_dot": "scaled_dot",
+    "composites.platforms": "platform_dependent",
+    "convolution.local": "conv_general_dilated_local",
     "random_bits": """
         RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p threefry2x32
         threefry2x32_p
@@ -133,7 +141,7 @@ _PUBLIC: Final = {
 
 _FAMILY_OF: Final = {name: family for family, names in _PUBLIC.items() for name in names.split()}
 
-__all__ = sorted(_FAMILY_OF)  # noqa: PLE0605  (computed from the table above)
+__all__ = sorted([*_FAMILY_OF, "linalg"])  # noqa: PLE0605  (computed from the table above)
 
 
 def __getattr__(name: str) -> Any:

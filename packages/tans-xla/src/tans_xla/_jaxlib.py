@@ -91,6 +91,8 @@ def load_lapack() -> dict[str, Any]:
     return _lapack.registrations()
 
 
+approx_top_k_output_size = jaxlib_core.approx_top_k_reduction_output_size
+
 # Compiling and dispatch.
 CompileOptions = xla_client.CompileOptions
 HloSharding = xla_client.HloSharding

@@ -51,3 +51,17 @@ def _register_gpu(platform: str) -> None:
             _jaxlib.register_custom_call_target(
                 target, handler, platform=platform.upper(), api_version=version
             )
+
+
+def approximate_candidates(size: int, rank: int, k: int, recall: float, override: int) -> int:
+    """Return how many candidates the compiler's approximate search for the `k` largest keeps.
+
+    Args:
+      size: length of the searched dimension.
+      rank: number of dimensions of the array.
+      k: how many elements are wanted.
+      recall: expected share of them that is found.
+      override: the length to assume when the array is a part of a longer one; -1 for none.
+    """
+    found, _ = _jaxlib.approx_top_k_output_size(size, rank, k, recall, False, override)
+    return found

@@ -132,6 +132,12 @@ class LoweringContext:
         """Call the function made of a body; equal bodies are one function."""
         return call_function(self.builder, name, closed, operands, self.tokens)
 
+    def function(self, name: str, closed: ClosedJaxpr) -> str | None:
+        """Return the symbol of a body without effects as a function; None inside a template."""
+        if self.builder.template_depth:
+            return None
+        return _build_function(self.builder, name, closed, [])
+
 
 def lower_as(fun: Callable[..., Any]) -> LoweringRule:
     """Return a rule that lowers a primitive as the program ``fun(*args, **params)``."""

@@ -85,7 +85,7 @@ def cond(
     if disable_jit.value and not _is_traced(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
     names = ("false_fun", "true_fun")
-    return _run("cond", names, _branch_of(pred), (false_fun, true_fun), operands)
+    return run_branch("cond", names, _branch_of(pred), (false_fun, true_fun), operands)
 
 
 def _cond_with_own_operands(
@@ -159,16 +159,17 @@ def switch(
     if disable_jit.value and not _is_traced(index):
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
     names = tuple(f"branches[{i}]" for i in range(len(branches)))
-    return _run("switch", names, _clamped(index, len(branches)), branches, operands)
+    return run_branch("switch", names, _clamped(index, len(branches)), branches, operands)
 
 
-def _run(
+def run_branch(
     where: str,
     names: Sequence[str],
     index: Value,
     functions: Sequence[Call],
     operands: Sequence[Operand],
 ) -> Result:
+    """Run the function at place `index`, an int32 in range; `names` are for messages."""
     leaves, in_tree = flatten_carry(where, "operands", tuple(operands))
     avals = [typeof(x) for x in leaves]
     bodies = [trace_body(f, in_tree, avals, where) for f in functions]

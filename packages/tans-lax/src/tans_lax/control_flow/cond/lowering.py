@@ -21,8 +21,9 @@ def _cond_lower(
     **params: Any,
 ) -> list[Value]:
     del params
-    if len(branches) == 1:
-        return regions.emit(ctx, branches[0], operands, ctx.tokens)
+    chosen = 0 if len(branches) == 1 else _known_index(index)
+    if chosen is not None:
+        return regions.emit(ctx, branches[chosen], operands, ctx.tokens)
     effects = regions.effects_of(branches)
     before = [ctx.tokens[e] for e in effects]
     types = [*(t.type for t in before), *ctx.result_types]
@@ -35,6 +36,12 @@ def _cond_lower(
     outs = list(case.results)
     ctx.tokens.update(zip(effects, outs, strict=False))
     return outs[len(effects) :]
+
+
+def _known_index(index: Value) -> int | None:
+    """Return the index when it is a constant, as that of the platform: other branches vanish."""
+    value = hlo.literal_value(index)
+    return None if value is None else int(value.get_splat_value().value)
 
 
 def _active_lanes_lower(ctx: LoweringContext, active: Value, x: Value) -> Value:

@@ -52,6 +52,8 @@ def _update_by_rotations(r: Value, w: Value) -> Value:
     """Rotate `w` into the rows of `r`, one Givens rotation per row."""
     n = typeof(w).shape[-1]
     columns = np.arange(n, dtype=np.int32)
+    if n == 0:
+        return r
 
     def rotate(k: Value, state: tuple[Value, Value]) -> tuple[Value, Value]:
         r, w = state

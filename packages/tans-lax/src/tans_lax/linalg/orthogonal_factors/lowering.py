@@ -137,6 +137,8 @@ def _apply_one_by_one(a: Value, taus: Value, c: Value, *, left: bool, transpose:
     """Apply ``H_1 ... H_k`` (or the adjoints in the opposite order) reflector by reflector."""
     count = typeof(taus).shape[-1]
     axis = typeof(a).ndim - 1
+    if typeof(a).size == 0 or typeof(c).size == 0:
+        return c
     vectors = lower_part(a, -1)
 
     def apply(i: Value, c: Value) -> Value:

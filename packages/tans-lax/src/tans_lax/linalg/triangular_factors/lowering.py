@@ -28,6 +28,8 @@ def _permutation_of(pivots: Value, *, permutation_size: int) -> Value:
     shape = (*aval.shape[:-1], permutation_size)
     rows = lax.broadcasted_iota(aval.dtype, shape, len(shape) - 1)
     batch_dims = tuple(range(aval.ndim - 1))
+    if aval.size == 0:
+        return rows
 
     def exchange(i: Value, permutation: Value) -> Value:
         pivot = lax.dynamic_index_in_dim(pivots, i, aval.ndim - 1, keepdims=False)
