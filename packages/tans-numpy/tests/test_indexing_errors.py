@@ -135,6 +135,20 @@ def test_python_integers_out_of_range_wrap():
     assert jnp.zeros(1, np.uint8).at[0].set(-1).tolist() == [255]
 
 
+def test_unsigned_integers_above_the_default_type_are_written_and_filled_in():
+    top = 2**32 - 1
+    assert jnp.zeros(1, np.uint32).at[0].set(top).tolist() == [top]
+    assert jit(lambda x: x.at[0].set(top))(jnp.zeros(1, np.uint32)).tolist() == [top]
+    assert jnp.full(2, top, np.uint32).tolist() == [top, top]
+
+
+@pytest.mark.parametrize("function", [lambda x: x + 2**31, lambda x: x < 2**31])
+def test_python_integers_above_the_default_type_are_refused_as_when_evaluated(function):
+    for fun in (function, jit(function)):
+        with pytest.raises(OverflowError, match="2147483648"):
+            fun(jnp.int32(1))
+
+
 def test_weak_type_is_that_of_the_array():
     weak = jnp.full(3, 1.5)
     for out in (

@@ -206,8 +206,8 @@ def _check_fits(x: int) -> None:
     info = np.iinfo(dtype)
     if not info.min <= x <= info.max:
         raise OverflowError(
-            f"given the Python integer {x}; expected {info.min} to {info.max}, the range of {dtype}. "
-            "Give it a dtype that holds it, such as jnp.uint32(x), or enable x64."
+            f"given the Python integer {x}; expected {info.min} to {info.max}, the range of "
+            f"{dtype}. Give it a dtype that holds it, such as jnp.uint32(x), or enable x64."
         )
 
 

@@ -267,7 +267,7 @@ def canonicalize_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     if not -ndim <= index < ndim:
         raise ValueError(
             f"{name}: given axis {axis} for an array with {ndim} dimensions; expected "
-            f"{-ndim} to {ndim - 1}."
+            + (f"{-ndim} to {ndim - 1}." if ndim else "at least one dimension. Reshape it to (1,).")
         )
     return index + ndim if index < 0 else index
 

@@ -17,6 +17,7 @@ from tans_numpy.indexing.eager import is_eager, join, split
 from tans_numpy.indexing.entries import Parsed, parse
 from tans_numpy.indexing.get import Options
 from tans_numpy.indexing.update import update_masked, update_parsed
+from tans_numpy.operands import typed_scalar
 from tans_xla import jit
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -26,6 +27,8 @@ def write(x: Value, index: Any, method: str, values: Value, options: Options) ->
     """Combine values into the indexed places: one compiled entry on a concrete array."""
     if isinstance(values, list | tuple):
         values = np.asarray(values)
+    elif type(values) is int and not -(1 << 31) <= values < 1 << 31:
+        values = typed_scalar(values, x.dtype)  # an argument of an entry would be an int32
     dtype = _compute_dtype(x, values, method)
     eager = is_eager(x)
     kind = type(index)
