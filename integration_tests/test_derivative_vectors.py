@@ -83,6 +83,8 @@ def last_row(jacobian: Callable[..., Any]) -> Callable[..., Any]:
 
 
 ones = [[1.0, 0.0], [0.0, 1.0]]
+# Where a slope is well defined, it is expected though JAX 0.12 gives nan: N24 in x at (0, 0), and
+# N33 in y, because x ** 0 and 0 * log(y) are constant.
 # id: (function from point to derivative, points, expected values)
 VECTORS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]], list[Any]]] = {
     "N1": (slope(nn("relu")), at(-1, 0, 1), [0, 0, 1]),
@@ -143,8 +145,8 @@ VECTORS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]], list[Any]]] 
     "N31 log": (slope(jnp.log), at(0, -1), [inf, -1]),
     "N31 log1p": (slope(jnp.log1p), at(-1), [inf]),
     "N32": (both(lambda x, y: x / y), at((0, 0)), [[inf, nan]]),
-    "N33 xlogy": (both(special("xlogy")), at((0, 0)), [[-inf, nan]]),
-    "N33 xlog1py": (both(special("xlog1py")), at((0, -1)), [[-inf, nan]]),
+    "N33 xlogy": (both(special("xlogy")), at((0, 0)), [[-inf, 0]]),
+    "N33 xlog1py": (both(special("xlog1py")), at((0, -1)), [[-inf, 0]]),
     "N34": (slope(jnp.sinc), at(0), [0]),
     "N34 second": (slope(slope(jnp.sinc)), at(0), [-3.289868]),
     "N35 arccos": (slope(jnp.arccos), at(1), [-inf]),

@@ -118,3 +118,10 @@ def test_the_unselected_branch_multiplies_a_zero():
 @pytest.mark.parametrize(("z", "expected"), [(0j, 0j), (3 + 4j, 0.6 - 0.8j)])
 def test_absolute_value_of_complex_numbers(z, expected):
     np.testing.assert_allclose(grad(lax.abs)(np.complex64(z)), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("relu", [lambda x: lax.max(x, f32(0)), lambda x: lax.max(f32(0), x)])
+def test_both_modes_agree_where_an_infinite_slope_is_not_reached(relu):
+    f = lambda x: lax.sqrt(relu(x))  # noqa: E731
+    assert float(grad(f)(f32(-10))) == 0.0
+    assert float(jvp(f, (f32(-10),), (f32(1),))[1]) == 0.0

@@ -124,25 +124,29 @@ def _rem_jvp_denominator(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
 
 
 def _share(winner: Value, loser: Value, out: Value) -> Value:
-    """Return 1 where `winner` exceeds `loser`, 1/2 on a tie, else 0 (nan exceeds nothing)."""
+    """Return 1 where `winner` exceeds `loser`, 1/2 on a tie, else 0 (nan exceeds nothing).
+
+    Where the share is 0 the cotangent may be infinite, as that of sqrt(max(x, 0)) is: `mul_tangent`
+    with the share in front keeps it at 0.
+    """
     one, half, zero = (full_like(out, v) for v in (1, 0.5, 0))
     return select(gt(winner, loser), one, select(eq(winner, loser), half, zero))
 
 
 def _max_jvp_first(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    return mul(x_dot, _share(x, y, out))
+    return mul_tangent(_share(x, y, out), x_dot)
 
 
 def _max_jvp_second(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    return mul(y_dot, _share(y, x, out))
+    return mul_tangent(_share(y, x, out), y_dot)
 
 
 def _min_jvp_first(x_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    return mul(x_dot, _share(y, x, out))
+    return mul_tangent(_share(y, x, out), x_dot)
 
 
 def _min_jvp_second(y_dot: Value, out: Value, x: Value, y: Value) -> Value:
-    return mul(y_dot, _share(x, y, out))
+    return mul_tangent(_share(x, y, out), y_dot)
 
 
 JVP: Final[dict[Primitive, Rule]] = {
