@@ -1,6 +1,6 @@
 """The named axes in scope: mapped by vmap, or manual axes of a mesh."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,7 +8,7 @@ from tans_core.config import axis_env
 
 
 @contextmanager
-def extend_axis_env(axes: Sequence[tuple[Any, int]]) -> Iterator[None]:
+def extend_axis_env(axes: Sequence[tuple[Any, int]]) -> Generator[None]:
     """Context manager: bring axes, as (name, size), into scope."""
     old = axis_env.value
     previous = axis_env.swap_local((*old, *axes))

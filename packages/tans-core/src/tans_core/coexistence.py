@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any, Final
 
 from tans_core._jaxlib import ArrayImpl
@@ -51,7 +51,7 @@ def _is_ours(module: types.ModuleType) -> bool:
 
 
 @contextlib.contextmanager
-def stub_modules(attributes: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
+def stub_modules(attributes: Mapping[str, Mapping[str, Any]]) -> Generator[None]:
     """Serve the modules that jaxlib's C++ imports by name, for the length of the block.
 
     `attributes` maps a dotted module name to the attributes C++ asks for. The entries vanish at

@@ -79,7 +79,7 @@ def drop_unused_outvars(jaxpr: Jaxpr) -> Jaxpr:
     """Replace variables that nobody reads by `DropVar` (for printing)."""
     read: set[Var] = {v for e in jaxpr.eqns for v in e.invars if type(v) is not Literal}
     read.update(v for v in jaxpr.outvars if type(v) is not Literal)
-    eqns = []
+    eqns: list[Eqn] = []
     for eqn in jaxpr.eqns:
         outvars = [v if v in read else DropVar(v.aval) for v in eqn.outvars]
         eqns.append(Eqn(eqn.op, eqn.invars, outvars, eqn.traceback, eqn.name_stack))

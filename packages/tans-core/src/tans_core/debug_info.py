@@ -132,13 +132,14 @@ class CallInfo(DebugInfo):
         names = _parameter_names(self.fun, self.location)
         texts: list[str] = []
         for path in paths:
-            which, where, *inside = path
+            which: Any = path[0]
+            where: Any = path[1]
             if which.idx == 1:
                 first = str(where.key)
             else:
                 at = where.idx if self.positions is None else self.positions[where.idx]
                 first = names[at] if at < len(names) else f"args[{at}]"
-            texts.append(first + "".join(map(str, inside)))
+            texts.append(first + "".join(map(str, path[2:])))
         return tuple(texts)
 
 

@@ -4,7 +4,7 @@ A `Jaxpr` is a list of equations over typed variables; a `ClosedJaxpr` adds the 
 constants. Both are treated as immutable and compared by identity.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, final, override
 
 from tans_core.primitive import Primitive
@@ -258,10 +258,7 @@ def eval_closed(closed: ClosedJaxpr, *args: Any) -> list[Any]:
 def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr | Jaxpr]:
     """Yield the jaxprs among an equation's params, also those in tuples and lists."""
     for value in params.values():
-        if isinstance(value, ClosedJaxpr | Jaxpr):
-            yield value
-        elif isinstance(value, tuple | list):
-            items: Iterable[Any] = value
-            for item in items:
-                if isinstance(item, ClosedJaxpr | Jaxpr):
-                    yield item
+        items: Any = value if isinstance(value, tuple | list) else (value,)
+        for item in items:
+            if isinstance(item, ClosedJaxpr | Jaxpr):
+                yield item

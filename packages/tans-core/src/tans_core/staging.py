@@ -34,7 +34,7 @@ from tans_core.primitive import Primitive
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
 from tans_core.types import AbstractValue
-from tans_core.values import typeof
+from tans_core.values import check_fits, typeof
 
 _MEMO: Final[dict[Any, TypedOp]] = {}
 _MEMO_LIMIT: Final = 1 << 15
@@ -154,8 +154,8 @@ class JaxprTrace(Trace):
         """Return the atom for a value: a variable of this trace, a literal or a constant."""
         cls: type[Any] = type(x)
         if cls in _PYTHON_SCALARS:
-            if cls is int and not -(1 << 31) <= x < 1 << 31:
-                _check_fits(x)
+            if cls is int:
+                check_fits(x)
             return Literal(x, typeof(x))
         if cls is JaxprTracer and x._trace is self:
             return x.atom
@@ -199,16 +199,6 @@ class JaxprTrace(Trace):
     @override
     def origin(self, tracer: Tracer) -> str:
         return DebugInfo.describe(self.debug_info, self.invars, self.eqns, tracer)
-
-
-def _check_fits(x: int) -> None:
-    dtype: Any = typeof(x).dtype
-    info = np.iinfo(dtype)
-    if not info.min <= x <= info.max:
-        raise OverflowError(
-            f"given the Python integer {x}; expected {info.min} to {info.max}, the range of "
-            f"{dtype}. Give it a dtype that holds it, such as jnp.uint32(x), or enable x64."
-        )
 
 
 def leak_message(tracer: Tracer) -> str:

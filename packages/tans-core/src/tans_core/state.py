@@ -5,7 +5,7 @@ part of the C++ jit key: compiled functions are hit only while evaluating.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 _TRACING: Final = "tracing"
 
 
-class _State(threading.local):
+class ThreadState(threading.local):
+    """What one thread knows; a fresh thread evaluates."""
+
     trace: "Trace"  # the class attribute, set by tans_core.trace, is the evaluation trace
     evaluation: "Trace"
     source: Any = None  # traceback that replayed equations take over, or None
     name_stack: str = ""
 
 
-state: Final = _State()
+state: Final = ThreadState()
 
 
 def swap_trace(trace: "Trace") -> "Trace":
@@ -54,7 +56,7 @@ class set_current_trace:  # noqa: N801  (a context manager in the form of a func
 
 
 @contextmanager
-def named_scope(name: str) -> Iterator[None]:
+def named_scope(name: str) -> Generator[None]:
     """Context manager: put `name` in front of the names of the operations traced inside."""
     if not isinstance(name, str):
         raise TypeError(

@@ -15,7 +15,7 @@ from tans_core.cache import register_cache
 from tans_core.jaxpr import ClosedJaxpr, subjaxprs
 from tans_core.primitive import Primitive
 from tans_core.rules import evaluation
-from tans_core.state import _State, state
+from tans_core.state import ThreadState, state
 from tans_core.types import AbstractValue
 
 
@@ -239,8 +239,8 @@ def _no_compiler(primitive: Primitive, params: dict[str, Any]) -> NoReturn:
 
 eval_trace = EvalTrace()
 register_cache(eval_trace.clear, holds_backend=True)
-_State.trace = eval_trace
-_State.evaluation = eval_trace
+ThreadState.trace = eval_trace
+ThreadState.evaluation = eval_trace
 
 
 def current_trace() -> Trace:

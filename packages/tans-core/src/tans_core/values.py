@@ -73,6 +73,23 @@ def typeof(x: Any) -> AbstractValue:
     return handler(x) if handler is not None else _slow_typeof(x)
 
 
+def check_fits(x: int) -> None:
+    """Check that the default integer dtype, which stands for Python integers, holds `x`.
+
+    Raises:
+      OverflowError: it does not.
+    """
+    if -(1 << 31) <= x < 1 << 31:
+        return
+    dtype: Any = dtypes.default_int()
+    info = np.iinfo(dtype)
+    if not info.min <= x <= info.max:
+        raise OverflowError(
+            f"given the Python integer {x}; expected {info.min} to {info.max}, the range of "
+            f"{dtype}. Give it a dtype that holds it, such as jnp.uint32(x), or enable x64."
+        )
+
+
 def is_value(x: Any) -> bool:
     """Whether `typeof` knows the class of `x`."""
     cls: type[Any] = type(x)

@@ -1,8 +1,8 @@
 """`jit`: compile a function of arrays, and run it from C++ on later calls."""
 
 import functools
-from collections.abc import Callable
-from typing import Any, Protocol, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 from tans_xla import compile as compiling
 from tans_xla.jit import stage_methods
@@ -43,10 +43,28 @@ class JitWrapped(Protocol):
         ...
 
 
+class JitKeywords(TypedDict, total=False):
+    """The options of `jit`, for type checkers."""
+
+    in_shardings: Any
+    out_shardings: Any
+    static_argnums: int | Sequence[int] | None
+    static_argnames: str | Iterable[str] | None
+    donate_argnums: int | Sequence[int] | None
+    donate_argnames: str | Iterable[str] | None
+    keep_unused: bool
+    device: Any
+    backend: str | None
+    inline: bool
+    compiler_options: dict[str, Any] | None
+
+
 @overload
-def jit(fun: Callable[..., Any], /, **options: Any) -> JitWrapped: ...
+def jit(fun: Callable[..., Any], /, **options: Unpack[JitKeywords]) -> JitWrapped: ...
 @overload
-def jit(fun: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], JitWrapped]: ...
+def jit(
+    fun: None = None, /, **options: Unpack[JitKeywords]
+) -> Callable[[Callable[..., Any]], JitWrapped]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     /,

@@ -4,7 +4,7 @@ from typing import Any
 
 from tans_core import config, tree
 from tans_core.partition_spec import PartitionSpec
-from tans_core.sharding import Sharding
+from tans_core.sharding import Sharding, named_sharding
 from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions
 
@@ -79,8 +79,10 @@ def _broadcast(prefix: Any, full: Any, where: str) -> tuple[Any, ...]:
 def _concrete(sharding: Any) -> Any:
     if not isinstance(sharding, PartitionSpec):
         return sharding
-    mesh = config.abstract_mesh.value
-    raise ValueError(
-        f"jit: given the spec {sharding} without a mesh, the context mesh is {mesh}; expected a "
-        "NamedSharding or a context mesh. Write NamedSharding(mesh, spec)."
-    )
+    mesh = config.concrete_mesh.value
+    if mesh is None:
+        raise RuntimeError(
+            f"jit: given the spec {sharding} without a mesh; expected a NamedSharding, or a mesh "
+            "in context. Call set_mesh(mesh) first, or write NamedSharding(mesh, spec)."
+        )
+    return named_sharding(mesh, sharding)

@@ -15,6 +15,7 @@ from tans_core.explicit_mode import type_sharding
 from tans_core.mesh import AxisType
 from tans_core.sharding import NamedSharding
 from tans_core.types import ShapedArray
+from tans_core.values import check_fits
 from tans_xla._jaxlib import (
     ArrayCopySemantics,
     ArrayImpl,
@@ -55,8 +56,7 @@ def put_leaf(
     if kind is ArrayImpl:
         return _move(value, target, copy)
     if kind in _SCALAR_DTYPES:
-        array = np.array(value, _SCALAR_DTYPES[kind]())
-        return put_numpy(array, target, weak_type=kind is not bool)
+        return _put_scalar(value, kind, target)
     return _place_other(value, target, copy, name)
 
 
@@ -68,13 +68,20 @@ def _place_other(value: Any, target: Target | None, copy: bool, name: str) -> An
     dtype = getattr(getattr(value, "aval", None), "dtype", None)
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.wrap(put_leaf(dtype.unwrap(value), target, copy, name))
-    for kind, default in _SCALAR_DTYPES.items():
+    for kind in _SCALAR_DTYPES:
         if isinstance(value, kind):
-            return put_numpy(np.array(value, default()), target, weak_type=kind is not bool)
+            return _put_scalar(value, kind, target)
     raise TypeError(
         f"{name}: the value {value!r} is a {type(value).__name__}, expected an array, a NumPy "
         "array or scalar, or a Python bool, int, float or complex. Convert it to numbers first."
     )
+
+
+def _put_scalar(value: complex, kind: type, target: Target | None) -> ArrayImpl:
+    if kind is int:
+        check_fits(value)  # pyright: ignore[reportArgumentType]
+    array = np.array(value, _SCALAR_DTYPES[kind]())
+    return put_numpy(array, target, weak_type=kind is not bool)
 
 
 def put_numpy(
