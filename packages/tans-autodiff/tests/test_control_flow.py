@@ -7,6 +7,7 @@ import tans_lax as lax
 from tans_autodiff import custom_jvp, grad, jvp, linear_transpose, linearize
 from tans_batching import vmap
 from tans_xla import jit, make_jaxpr
+from tans_xla.callbacks import debug_callback, effects_barrier
 
 f32 = np.float32
 
@@ -98,3 +99,19 @@ def test_batched_branch_transposes():
     f = lambda xs: vmap(branch)(flags, xs)  # noqa: E731
     (ct,) = linear_transpose(f, np.ones(2, f32))(np.ones(2, f32))
     np.testing.assert_array_equal(ct, [3, -1])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "jit"])
+def test_effects_in_a_loop_happen_once_per_step_under_grad(wrap):
+    calls = []
+
+    def loop(c):
+        def body(c, _):
+            debug_callback(lambda v: calls.append(float(v)), c)
+            return lax.sin(c), None
+
+        return lax.scan(body, c, None, length=5)[0]
+
+    wrap(grad(loop))(1.0)
+    effects_barrier()
+    assert len(calls) == 5

@@ -47,3 +47,11 @@ def test_closure_converted_function_checks_its_arguments():
     converted, consts = closure_convert(lax.neg, 1.0)
     with pytest.raises(TypeError, match="structure"):
         converted((1.0,), *consts)
+
+
+def test_as_a_decorator_with_parentheses():
+    @custom_gradient()
+    def f(x):
+        return lax.square(x), lambda g: (lax.mul(g, x),)
+
+    assert float(grad(f)(3.0)) == 3.0

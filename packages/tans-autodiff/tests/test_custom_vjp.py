@@ -236,3 +236,23 @@ def test_outputs_that_elements_share_have_one_cotangent(wrap):
     np.testing.assert_array_equal(y_bar, [3, 0, 0])
     with pytest.raises(ValueError, match="generic_batching=True"):
         wrap(grad(first(False), (0, 1)))(2.0, y)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "jit"])
+def test_a_value_that_the_backward_rule_captured_is_refused(wrap):
+    def outer(x):
+        inner = custom_vjp(lax.sin)
+        inner.defvjp(lambda y: (lax.sin(y), None), lambda _, ct: (lax.mul(ct, x),))
+        return inner(lax.mul(x, 2.0))
+
+    with pytest.raises(UnexpectedTracerError, match="with the residuals"):
+        wrap(grad(outer))(1.0)
+
+
+def test_a_tracer_leaked_out_of_a_rule_is_refused():
+    leaked = []
+    f = custom_vjp(lax.sin)
+    f.defvjp(lambda x: (leaked.append(x) or lax.sin(x), x), lambda x, ct: (ct,))
+    jit(grad(f))(1.0)
+    with pytest.raises(UnexpectedTracerError, match="argument x"):
+        lax.add(leaked[0], 1.0)

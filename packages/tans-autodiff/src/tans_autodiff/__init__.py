@@ -5,7 +5,12 @@ from tans_core import require_interface
 _INTERFACE_BUILT_FOR = 1
 require_interface("tans-autodiff", built_for=_INTERFACE_BUILT_FOR)
 
-from tans_autodiff.checkpoint import checkpoint, checkpoint_name, remat  # noqa: E402
+from tans_autodiff.checkpoint import (  # noqa: E402
+    checkpoint,
+    checkpoint_name,
+    checkpoint_name_fwd,
+    remat,
+)
 from tans_autodiff.checkpoint_policies import (  # noqa: E402
     Offloadable,
     Recompute,
@@ -45,6 +50,7 @@ __all__ = [
     "SymbolicZero",
     "checkpoint",
     "checkpoint_name",
+    "checkpoint_name_fwd",
     "checkpoint_policies",
     "closure_convert",
     "custom_gradient",

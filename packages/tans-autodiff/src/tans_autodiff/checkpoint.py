@@ -133,6 +133,19 @@ def checkpoint_name(x: Any, name: str) -> Any:
     return tree.map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 
+def checkpoint_name_fwd(x: Any, name: str) -> Any:
+    """Give values a name on the forward pass; `checkpoint_name` under its other name.
+
+    Args:
+      x: pytree of arrays of any shapes.
+      name: the name.
+
+    Returns:
+      `x`, with every leaf named.
+    """
+    return checkpoint_name(x, name)
+
+
 def _check_prevent_cse(prevent_cse: Any) -> None:
     ok = isinstance(prevent_cse, bool | tuple)
     if not ok or not all(isinstance(leaf, bool) for leaf in tree.leaves(prevent_cse)):

@@ -17,12 +17,13 @@ type Function = Callable[..., Any]
 type Pytree = Any
 
 
-def custom_gradient(fun: Function) -> Function:
+def custom_gradient(fun: Function | None = None) -> Function:
     """Return a function whose gradient `fun` supplies together with its value.
 
     Args:
       fun: returns ``(out, vjp_fn)``; ``vjp_fn(ct)`` returns the cotangent of the argument, or a
-        tuple of them for several arguments. It may use values computed by `fun`.
+        tuple of them for several arguments. It may use values computed by `fun`. Without `fun`
+        the result is a decorator.
 
     Returns:
       A function of the same arguments that returns `out`.
@@ -39,6 +40,9 @@ def custom_gradient(fun: Function) -> Function:
       >>> float(grad(square)(3.0))
       3.0
     """
+
+    if fun is None:
+        return custom_gradient
 
     @api_boundary
     @functools.wraps(fun)

@@ -13,7 +13,7 @@ from tans_autodiff.jvp import has_tangent
 from tans_autodiff.signature import Positions
 from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 from tans_core import tree
-from tans_core.errors import message
+from tans_core.errors import UnexpectedTracerError, message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import typeof
@@ -157,10 +157,24 @@ class VJPCall(CustomCall):
     def _pull(self, res_tree: Any, out_tree: Any, in_avals: list[AbstractValue]) -> Function:
         def pull(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
             ct = out_tree.unflatten([to_rule(c, self.symbolic_zeros) for c in cts])
-            result = self.bwd(*self.static, res_tree.unflatten(residuals), ct)
+            try:
+                result = self.bwd(*self.static, res_tree.unflatten(residuals), ct)
+            except UnexpectedTracerError as error:
+                raise _captured(self, error) from error
             return check_cotangents(self, result, in_avals)
 
         return pull
+
+
+def _captured(call: VJPCall, error: UnexpectedTracerError) -> UnexpectedTracerError:
+    return UnexpectedTracerError(
+        message(
+            f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
+            "a value that it captured, of a transformation that has finished",
+            "that it reads its arguments only: it runs after the forward pass",
+            f"Return the value from {_name(call.fwd)} with the residuals. What failed: {error}",
+        )
+    )
 
 
 def check_cotangents(call: VJPCall, result: Any, in_avals: Sequence[AbstractValue]) -> list[Value]:
