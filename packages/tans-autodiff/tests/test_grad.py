@@ -136,7 +136,11 @@ def test_complex_input_gives_the_conjugate_of_steepest_ascent(f, expected):
         (lambda: grad(lambda x: x)(1j), TypeError, ["complex64", "holomorphic=True"]),
         (lambda: grad(lambda x: 1)(1.0), TypeError, ["int32", "vjp"]),
         (lambda: grad(lax.sin, holomorphic=True)(1.0), TypeError, ["float32", "complex"]),
-        (lambda: grad(lambda x: x)(np.ones(3, f32)), TypeError, ["float32[3]", ".sum()", "jacobian"]),
+        (
+            lambda: grad(lambda x: x)(np.ones(3, f32)),
+            TypeError,
+            ["float32[3]", ".sum()", "jacobian"],
+        ),
         (lambda: grad(lambda x: x)(np.ones(1, f32)), TypeError, ["reshape(())", "out[0]"]),
         (lambda: grad(lambda x: None)(1.0), TypeError, ["None", "scalar"]),
         (lambda: grad(lambda x: (x, x))(1.0), TypeError, ["tuple", "has_aux"]),
