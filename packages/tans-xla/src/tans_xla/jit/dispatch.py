@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_core import JaxprTrace, eval_jaxpr, state
+from tans_core.config import concrete_mesh
 from tans_core.debug_info import CallInfo, name_of
 from tans_core.sharding import single_device_sharding
 from tans_core.staging import infer
@@ -93,10 +94,12 @@ class Jitted:
         if type(trace) is not JaxprTrace:
             return jit_p.bind(*program.consts, *call.leaves, **self.params(call, program))
         # The types of the operands are those of the program, so its equation can be kept.
-        op = program.ops.get(options)
+        # A spec among the options means a sharding over the context mesh.
+        key = (options, concrete_mesh.value)
+        op = program.ops.get(key)
         if op is None:
             params = self.params(call, program)
-            op = program.ops[options] = infer(jit_p, program.closed.in_avals, params)
+            op = program.ops[key] = infer(jit_p, program.closed.in_avals, params)
         return trace.record_op(op, [*program.consts, *call.leaves])
 
     def params(self, call: Call, program: Program) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Program:
       out_tree: structure of the result.
       info: names for messages.
       executables: compiled forms by placement.
-      ops: the equation of a nested call, by jit options.
+      ops: the equation of a nested call, by jit options and context mesh.
     """
 
     __slots__ = ("closed", "consts", "executables", "info", "ops", "out_tree")
@@ -51,7 +51,7 @@ class Program:
         self.out_tree = out_tree
         self.info = info
         self.executables: dict[Any, Any] = {}
-        self.ops: dict[JitOptions, TypedOp] = {}
+        self.ops: dict[tuple[JitOptions, Any], TypedOp] = {}
 
     def input_name(self, i: int) -> str:
         """Return the printed name of an input of `closed`."""
