@@ -144,3 +144,18 @@ def test_bad_arguments_are_named(call, error, facts):
     with pytest.raises(error) as raised:
         call()
     assert all(fact in str(raised.value) for fact in facts)
+
+
+def test_a_sink_keeps_what_nothing_reads():
+    autodiff = pytest.importorskip("tans_autodiff")
+    batching = pytest.importorskip("tans_batching")
+
+    def fn(x):
+        lax.dce_sink({"kept": lax.sin(x)})
+        return lax.mul(x, x)
+
+    for program in (fn, autodiff.grad(fn), jit(fn)):
+        assert "sin" in str(make_jaxpr(program)(np.float32(2.0)))
+    assert float(fn(np.float32(2.0))) == float(jit(fn)(np.float32(2.0))) == 4.0
+    assert batching.vmap(fn)(X).shape == X.shape
+    assert lax.dce_sink(X) is None

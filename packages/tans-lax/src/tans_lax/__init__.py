@@ -133,6 +133,7 @@ _PUBLIC: Final = {
     "composites.scaled_dot": "scaled_dot",
     "composites.platforms": "platform_dependent",
     "convolution.local": "conv_general_dilated_local",
+    "sinks": "dce_sink",
     "random_bits": """
         RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p threefry2x32
         threefry2x32_p
