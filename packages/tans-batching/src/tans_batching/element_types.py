@@ -28,7 +28,6 @@ def _element_type(aval: ShapedArray, dim: int) -> ShapedArray:
     shape = aval.shape[:dim] + aval.shape[dim + 1 :]
     if not aval.is_sharded:
         return aval.update(shape=shape)
-    _refuse_states(aval)
     partitions = list(aval.sharding.spec.partitions)
     del partitions[dim]
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
@@ -52,7 +51,10 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
 
 
-def _refuse_states(aval: ShapedArray) -> None:
+def check_states(aval: AbstractValue) -> None:
+    """Raise ValueError for a mapped argument that is unreduced or reduced."""
+    if not isinstance(aval, ShapedArray) or not aval.is_sharded:
+        return
     spec = aval.sharding.spec
     if spec.unreduced or spec.reduced:
         raise ValueError(

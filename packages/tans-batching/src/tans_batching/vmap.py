@@ -15,7 +15,7 @@ from tans_batching.axes import (
     flat_out_axes,
     normalize_dim,
 )
-from tans_batching.element_types import mesh_axis_of
+from tans_batching.element_types import check_states, mesh_axis_of
 from tans_batching.trace import Value, batch_flat, match_dim
 from tans_core import tree
 from tans_core.context import AxisData
@@ -190,6 +190,7 @@ def _mapped_dim(fun: Callable[..., Any], in_tree: Any, index: int, x: Value, axi
     except TypeError as error:
         name = argument_names(fun, in_tree)[index]
         raise TypeError(f"vmap: argument {name}: {error}") from None
+    check_states(aval)
     return normalize_dim(aval, axis, lambda: f"argument {argument_names(fun, in_tree)[index]}")
 
 

@@ -30,6 +30,8 @@ def reshard(xs: Value, out_shardings: Any) -> Value:
         or a change of unreduced axes that would have to sum in between.
 
     Example:
+      >>> import numpy as np
+      >>> from tans_core import typeof
       >>> from tans_sharding import P, make_mesh
       >>> y = reshard(np.ones(4), NamedSharding(make_mesh((1,), ("x",)), P("x")))
       >>> str(typeof(y))

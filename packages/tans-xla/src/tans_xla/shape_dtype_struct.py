@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any, override
 
 from tans_core import ShapedArray, dtypes, register_value_type
+from tans_core.explicit_mode import type_sharding
+from tans_core.sharding import NamedSharding
 
 
 class ShapeDtypeStruct:
@@ -52,7 +54,11 @@ class ShapeDtypeStruct:
     @property
     def aval(self) -> ShapedArray:
         """The abstract value, with the dtype that x64 mode allows."""
-        return ShapedArray(self.shape, dtypes.canonicalize(self.dtype), self.weak_type)
+        aval = ShapedArray(self.shape, dtypes.canonicalize(self.dtype), self.weak_type)
+        sharding = self.sharding
+        if isinstance(sharding, NamedSharding):
+            return aval.update(sharding=type_sharding(sharding.mesh, sharding.spec, aval.ndim))
+        return aval
 
     def update(self, **fields: Any) -> "ShapeDtypeStruct":
         """Return a copy with some fields replaced."""
@@ -91,5 +97,7 @@ register_value_type(ShapeDtypeStruct, lambda s: s.aval)
 
 
 def struct_of(aval: Any, sharding: Any = None) -> ShapeDtypeStruct:
-    """Return the struct of an abstract value."""
+    """Return the struct of an abstract value; its sharding is that of the type unless given."""
+    if sharding is None and getattr(aval, "is_sharded", False):
+        sharding = aval.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)

@@ -69,8 +69,8 @@ def _pad_elements(ctx: Any, x: IrValue, value: IrValue, config: Config) -> IrVal
 
 def _stack_lower(ctx: Any, *operands: IrValue, axis: int) -> IrValue:
     (out,) = ctx.avals_out
-    single = out.update(shape=(*out.shape[:axis], 1, *out.shape[axis + 1 :]))
-    parts = [hlo.reshape(x, single) for x in operands]
+    single = _single(out, axis)
+    parts = ctx.constrain([hlo.reshape(x, single) for x in operands], [single] * len(operands))
     if len(parts) == 1:
         return parts[0]
     attrs = {"dimension": hlo.i64(axis)}
@@ -79,12 +79,18 @@ def _stack_lower(ctx: Any, *operands: IrValue, axis: int) -> IrValue:
 
 def _unstack_lower(ctx: Any, x: IrValue, *, axis: int) -> list[IrValue]:
     (aval,) = ctx.avals_in
-    single = aval.update(shape=(*aval.shape[:axis], 1, *aval.shape[axis + 1 :]))
+    single = _single(aval, axis)
     kind = hlo.ir_type(single)
-    return [
-        hlo.reshape(_slice(x, aval, axis, i, i + 1, kind), out)
-        for i, out in enumerate(ctx.avals_out)
-    ]
+    parts = [_slice(x, aval, axis, i, i + 1, kind) for i in range(len(ctx.avals_out))]
+    parts = ctx.constrain(parts, [single] * len(parts))
+    return [hlo.reshape(x, out) for x, out in zip(parts, ctx.avals_out, strict=True)]
+
+
+def _single(aval: Any, axis: int) -> Any:
+    """Return the type of one of several stacked values, with its dimension of size 1."""
+    shape = (*aval.shape[:axis], 1, *aval.shape[axis + 1 :])
+    sharding = aval.sharding if aval.is_sharded else None
+    return aval.update(shape=shape, sharding=sharding)
 
 
 def _tile_lower(ctx: Any, x: IrValue, *, reps: Dims) -> IrValue:
