@@ -22,7 +22,8 @@ class Slots:
 
     Attributes:
       validate_options: called with the option items before they are used, or None.
-      compilation_cache: object with ``get(key_parts)`` and ``put(key_parts, executable)``, or None.
+      compilation_cache: object with ``get(module, devices, options)``, which returns a loaded
+        executable or None, and ``put(module, devices, options, executable)``; or None.
     """
 
     validate_options: Any = None

@@ -1,5 +1,7 @@
 """From a call of a jitted function to its recorded program, with a cache per function."""
 
+import logging
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -18,13 +20,15 @@ from tans_core import (
     typeof,
 )
 from tans_core.cache import register_cache
-from tans_core.config import no_tracing, trace_context
+from tans_core.config import log_compiles, no_tracing, trace_context
 from tans_core.debug_info import CallInfo
 from tans_core.sharding import Sharding
 from tans_core.tree import registry
 from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions, normalize
 from tans_xla.transfer import device_put
+
+_log: Final = logging.getLogger(__name__)
 
 type Key = tuple[Any, ...]
 
@@ -196,7 +200,11 @@ def record(
         box.append(out_tree)
         return outs
 
+    start = time.perf_counter()
     closed = trace_to_jaxpr(flat, key[1], info)
+    if log_compiles.value:
+        types = ", ".join(a.str_short() for a in key[1])
+        _log.warning("traced %s(%s) in %.3f s", info.name, types, time.perf_counter() - start)
     lifted, consts = hoist_consts(closed)
     program = Program(lifted, consts, box[0], info)
     if any(isinstance(c, Tracer) for c in consts):

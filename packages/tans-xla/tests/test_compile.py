@@ -1,0 +1,116 @@
+"""Compilation: how often it happens, its options, its log, and the places others fill."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from tans_core import config_module as config
+from tans_xla import compile as compiling
+from tans_xla import device_put, devices, jit
+
+
+class Counter:
+    """A compilation cache that holds nothing and counts."""
+
+    def __init__(self):
+        self.names = []
+        self.stored = []
+
+    def get(self, module, devices, options):
+        self.names.append(str(module.operation.attributes["sym_name"]).strip('"'))
+
+    def put(self, module, devices, options, executable):
+        self.stored.append(executable)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    counter = Counter()
+    monkeypatch.setattr(compiling.slots, "compilation_cache", counter)
+    return counter.names
+
+
+X = np.ones(3, np.float32)
+
+
+def test_one_compilation_per_type_and_device(toys, compiled):
+    def f(x):
+        return toys.sin(x)
+
+    g = jit(f)
+    for _ in range(2):
+        for x in (X, device_put(X), X[:2], 1.0, np.float64(1.0)):
+            g(x)
+        g(device_put(X, devices()[1]))
+    # Weak and strong scalars differ; NumPy arrays and uncommitted arrays don't.
+    assert compiled == ["jit_f"] * 5
+
+
+def test_two_jits_of_one_function_share_programs(toys, compiled):
+    def f(x):
+        return toys.sin(x)
+
+    jit(f)(X)
+    jit(f)(X)
+    jit(f, donate_argnums=0)(X)
+    assert compiled == ["jit_f"] * 2
+
+
+def test_nested_functions_are_compiled_with_their_caller(toys, compiled):
+    g = jit(lambda x: toys.sin(x))
+    h = jit(lambda x: g(g(x)))
+    h(X)
+    h(X)
+    assert len(compiled) == 1
+
+
+def test_nothing_compiles_in_stages_before_compile(toys, compiled):
+    lowered = jit(lambda x: toys.sin(x)).lower(X)
+    assert compiled == []
+    lowered.compile()
+    assert len(compiled) == 1
+
+
+def test_a_cache_supplies_executables(toys, monkeypatch):
+    held = {}
+
+    class Cache:
+        def get(self, module, devices, options):
+            return held.get(str(module))
+
+        def put(self, module, devices, options, executable):
+            held[str(module)] = executable
+
+    monkeypatch.setattr(compiling.slots, "compilation_cache", Cache())
+
+    def make():
+        def f(x):
+            return toys.add(x, 1.0)
+
+        return jit(f)
+
+    first, second = make(), make()
+    np.testing.assert_array_equal(first(X), second(X))
+    assert len(held) == 1
+
+
+def test_options_are_validated_before_use(monkeypatch):
+    seen = []
+    monkeypatch.setattr(compiling.slots, "validate_options", seen.append)
+    jit(lambda x: x, compiler_options={"xla_b": 1, "xla_a": True})
+    assert seen == [(("xla_a", ("bool", True)), ("xla_b", ("int", 1)))]
+
+
+def test_tracing_and_compiling_are_logged(toys, caplog):
+    def wave(x):
+        return toys.sin(x)
+
+    with config.log_compiles(True), caplog.at_level(logging.WARNING):
+        jit(wave)(X)
+        jit(wave)(X)
+    texts = [record.getMessage() for record in caplog.records]
+    assert [t.split(" in ")[0] for t in texts] == [
+        "traced wave(f32[3])",
+        "compiled wave for 1 device(s)",
+    ]
