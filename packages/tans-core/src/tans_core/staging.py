@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 
 from tans_core import rules
-from tans_core._jaxlib import get_traceback
+from tans_core._jaxlib import get_traceback as get_traceback
 from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, check_tracer_leaks
 from tans_core.debug_info import DebugInfo
