@@ -52,7 +52,7 @@ ROW, COLUMN = np.arange(5)[:, None], np.arange(6)[None, :]
         ({"mask": (ROW + COLUMN) % 2 == 0}, (ROW + COLUMN) % 2 == 0),
         (
             {"key_value_seq_lengths": np.array([3, 6], np.int32)},
-            COLUMN < np.array([3, 6])[:, None, None, None],
+            np.array([3, 6])[:, None, None, None] > COLUMN,
         ),
     ],
 )
@@ -80,9 +80,7 @@ def test_a_query_that_sees_nothing_gets_the_mean():
 def test_bias_scale_and_residual():
     q, key, value = operands()
     bias = np.random.default_rng(1).normal(size=(1, 4, 5, 6)).astype(np.float32)
-    out, total = nn.dot_product_attention(
-        q, key, value, bias=bias, scale=0.3, return_residual=True
-    )
+    out, total = nn.dot_product_attention(q, key, value, bias=bias, scale=0.3, return_residual=True)
     np.testing.assert_allclose(
         out, reference(q, key, value, bias=bias, scale=0.3), rtol=1e-4, atol=1e-5
     )

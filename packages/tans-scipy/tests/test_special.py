@@ -53,7 +53,7 @@ CASES = {
 }
 # Operands in which a derivative exists at all points above, and is checked.
 SLOPES = {
-    **{name: (0,) for name in CASES},
+    **dict.fromkeys(CASES, (0,)),
     "beta": (0, 1), "betaln": (0, 1), "xlog1py": (), "xlogy": (), "entr": (), "rel_entr": (),
     "kl_div": (), "zeta": (1,), "betainc": (2,), "gammainc": (1,), "gammaincc": (1,), "comb": (),
     "boxcox": (0,), "boxcox1p": (0,), "poch": (0,),
@@ -103,7 +103,9 @@ def test_derivatives_to_second_order(name, i, x64):
     np.testing.assert_allclose(pull(jnp.asarray(y_bar))[0], y_bar * y_dot, rtol=1e-12, atol=1e-300)
     if name in ("betainc", "gammainc", "gammaincc"):
         return
-    second = jvp(lambda v: slope(*args[:i], v, *args[i + 1 :]), (args[i],), (np.ones_like(args[i]),))
+    second = jvp(
+        lambda v: slope(*args[:i], v, *args[i + 1 :]), (args[i],), (np.ones_like(args[i]),)
+    )
     np.testing.assert_allclose(second[1], _difference(slope, args, i), rtol=5e-6, atol=1e-6)
 
 

@@ -202,10 +202,8 @@ def _difference(f: Function, args: Any, tangents: Any, eps: float) -> Pytree:
 
 
 def _inner(x: Pytree, y: Pytree) -> Any:
-    return sum(
-        (np.sum(_wide(a) * _wide(b)).real for a, b in zip(tree.leaves(x), tree.leaves(y), strict=True)),
-        start=0.0,
-    )  # fmt: skip
+    pairs = zip(tree.leaves(x), tree.leaves(y), strict=True)
+    return sum((np.sum(_wide(a) * _wide(b)).real for a, b in pairs), start=0.0)
 
 
 def _compare(given: Pytree, expected: Pytree, atol: Tolerance, rtol: Tolerance, what: str) -> None:

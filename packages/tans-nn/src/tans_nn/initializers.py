@@ -161,9 +161,7 @@ def truncated_normal(
 
     def init(key: Key, shape: Any, dtype: DType = None, out_sharding: Any = None) -> Array:
         dtype = _dtype(dtype, default)
-        drawn = random.truncated_normal(
-            key, lower, upper, shape, dtype, out_sharding=out_sharding
-        )
+        drawn = random.truncated_normal(key, lower, upper, shape, dtype, out_sharding=out_sharding)
         return drawn * jnp.asarray(stddev, dtype)
 
     return init
@@ -282,7 +280,8 @@ def variance_scaling(
         dims = as_sizes(shape)
         denominator = _denominator(mode, *_fans(dims, in_axis, out_axis, batch_axis))
         # Weights without inputs have no values: their variance must only not fail.
-        out = _draw(key, distribution, scale / max(denominator, 1e-30), dims, _dtype(dtype, default))
+        variance = scale / max(denominator, 1e-30)
+        out = _draw(key, distribution, variance, dims, _dtype(dtype, default))
         return out if out_sharding is None else jnp.reshape(out, dims, out_sharding=out_sharding)
 
     return init
@@ -310,7 +309,9 @@ def _named(scale: float, mode: str, distribution: str, name: str, who: str) -> A
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"""Return the initializer ``variance_scaling({scale}, "{mode}", "{distribution}")``, after {who}.
+    make.__doc__ = f"""Return the initializer of {who}.
+
+    It is ``variance_scaling({scale}, "{mode}", "{distribution}")``.
 
     Args:
       in_axis: axis or axes of inputs.

@@ -13,7 +13,7 @@ require_interface("tans-scipy", built_for=_INTERFACE_BUILT_FOR)
 
 _SUBMODULES: Final = ("image", "linalg", "ndimage", "optimize", "signal", "special", "stats")
 
-__all__ = list(_SUBMODULES)  # noqa: PLE0605  (from the tuple above)
+__all__ = list(_SUBMODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -50,8 +50,8 @@ _PUBLIC: Final = {
 }
 _SUBMODULES: Final = frozenset(
     """
-    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors lax numpy
-    random sharding stages tree tree_util typing
+    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors flatten_util
+    image lax nn numpy ops random scipy sharding stages test_util tree tree_util typing
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}

@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, log_mass, mass, quantile, with
 
 type Array = Any
 
+
 def _logpmf(k: Array, p: Array) -> Array:
     is_value = (k == 0) | (k == 1)
     return within(is_value, lambda v: xlogy(v, p) + xlog1py(1 - v, -p), k, 0, -jnp.inf)

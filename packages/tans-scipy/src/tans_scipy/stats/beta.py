@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, log_of, 
 
 type Array = Any
 
+
 def _logpdf(z: Array, a: Array, b: Array) -> Array:
     def inside(v: Array) -> Array:
         return xlogy(a - 1, v) + xlog1py(b - 1, -v) - betaln(a, b)

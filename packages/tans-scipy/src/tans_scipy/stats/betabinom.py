@@ -8,6 +8,7 @@ from tans_scipy.stats.families import log_mass, mass, within
 
 type Array = Any
 
+
 def _logpmf(k: Array, n: Array, a: Array, b: Array) -> Array:
     def inside(v: Array) -> Array:
         choices = -jnp.log1p(n) - betaln(n - v + 1, v + 1)

@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
 type Array = Any
 
+
 def _logpdf(z: Array) -> Array:
     return -math.log(math.pi) - jnp.log1p(z * z)
 

@@ -9,6 +9,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, log_of, 
 
 type Array = Any
 
+
 def _logpdf(z: Array, df: Array) -> Array:
     a = df / 2
     constant = gammaln(a) + a * math.log(2)

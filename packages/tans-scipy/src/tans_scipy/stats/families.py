@@ -35,11 +35,11 @@ def _public(
     signature = inspect.Signature(
         [inspect.Parameter(n, kinds, default=d) for n, d in parameters.items()]
     )
-    defaults = {n: d for n, d in parameters.items() if d is not inspect.Parameter.empty}
 
     def function(*args: Any, **kwargs: Any) -> Array:
-        values = signature.bind(*args, **kwargs).arguments
-        operands = broadcast(name, *{**{n: None for n in parameters}, **defaults, **values}.values())
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        operands = broadcast(name, *bound.arguments.values())
         refuse_complex(name, operands[0])
         return compute(*operands)
 
@@ -58,7 +58,7 @@ def _public(
 
 
 def _parameters(first: str, shapes: str, located: bool, scaled: bool) -> dict[str, Any]:
-    names: dict[str, Any] = {n: inspect.Parameter.empty for n in (first, *shapes.split())}
+    names: dict[str, Any] = dict.fromkeys((first, *shapes.split()), inspect.Parameter.empty)
     if located:
         names["loc"] = 0
     if scaled:

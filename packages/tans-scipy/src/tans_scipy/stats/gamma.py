@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, log_of, 
 
 type Array = Any
 
+
 def _logpdf(z: Array, a: Array) -> Array:
     return within(z >= 0, lambda v: xlogy(a - 1, v) - v - gammaln(a), z, 1.0, -jnp.inf)
 

@@ -9,6 +9,7 @@ from tans_scipy.stats.families import cumulative, density, log_density
 
 type Array = Any
 
+
 def _logpdf(x: Array, beta: Array) -> Array:
     return jnp.log(beta) - math.log(2) - gammaln(1 / beta) - jnp.abs(x) ** beta
 

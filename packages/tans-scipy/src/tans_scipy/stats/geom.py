@@ -8,6 +8,7 @@ from tans_scipy.stats.families import log_mass, mass, within
 
 type Array = Any
 
+
 def _logpmf(k: Array, p: Array) -> Array:
     return within(k >= 1, lambda v: xlog1py(v - 1, -p) + jnp.log(p), k, 1, -jnp.inf)
 

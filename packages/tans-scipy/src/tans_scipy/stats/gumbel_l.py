@@ -7,6 +7,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, log_of, 
 
 type Array = Any
 
+
 def _logpdf(z: Array) -> Array:
     return z - jnp.exp(z)
 

@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, density, log_density
 
 type Array = Any
 
+
 def _logpdf(z: Array) -> Array:
     return -jnp.abs(z) - math.log(2)
 

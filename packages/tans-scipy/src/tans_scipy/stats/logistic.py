@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
 type Array = Any
 
+
 def _logpdf(z: Array) -> Array:
     distance = jnp.abs(z)
     return -distance - 2 * jnp.log1p(jnp.exp(-distance))

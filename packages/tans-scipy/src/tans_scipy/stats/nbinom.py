@@ -8,6 +8,7 @@ from tans_scipy.stats.families import log_mass, mass, within
 
 type Array = Any
 
+
 def _logpmf(k: Array, n: Array, p: Array) -> Array:
     def inside(v: Array) -> Array:
         choices = -jnp.log(n + v) - betaln(n, v + 1)

@@ -8,6 +8,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
 type Array = Any
 
+
 def _logpdf(z: Array) -> Array:
     return -0.5 * (z * z + math.log(2 * math.pi))
 

@@ -7,6 +7,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, log_of, 
 
 type Array = Any
 
+
 def _logpdf(z: Array, b: Array) -> Array:
     return within(z >= 1, lambda v: jnp.log(b) - (b + 1) * jnp.log(v), z, 1.0, -jnp.inf)
 

@@ -14,6 +14,7 @@ from tans_xla import composite
 
 type Array = Any
 
+
 def _logpmf(k: Array, mu: Array) -> Array:
     is_value = (k >= 0) & (k == lax.floor(k))
     return within(is_value, lambda v: xlogy(v, mu) - gammaln(v + 1) - mu, k, 0, -jnp.inf)

@@ -8,6 +8,7 @@ from tans_scipy.stats.families import density, log_density
 
 type Array = Any
 
+
 def _logpdf(z: Array, df: Array) -> Array:
     constant = betaln(df / 2, 0.5) + 0.5 * jnp.log(df)
     return -constant - (df + 1) / 2 * jnp.log1p(z * z / df)

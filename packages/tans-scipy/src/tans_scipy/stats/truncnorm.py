@@ -9,6 +9,7 @@ from tans_scipy.stats.families import cumulative, density, log_density
 
 type Array = Any
 
+
 def _log_mass(a: Array, b: Array) -> Array:
     """Return the logarithm of the standard normal probability of [a, b]."""
     # Both bounds on the right are mirrored to the left, where the logarithms keep their digits.

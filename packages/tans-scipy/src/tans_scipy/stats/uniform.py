@@ -7,6 +7,7 @@ from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
 type Array = Any
 
+
 def _logpdf(z: Array) -> Array:
     return jnp.where((z >= 0) & (z <= 1), 0.0 * z, -jnp.inf)
 

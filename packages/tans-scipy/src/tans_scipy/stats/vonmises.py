@@ -9,6 +9,7 @@ from tans_scipy.stats.families import density, log_density
 
 type Array = Any
 
+
 def _logpdf(x: Array, kappa: Array) -> Array:
     return kappa * (jnp.cos(x) - 1) - math.log(2 * math.pi) - jnp.log(i0e(kappa))
 

@@ -8,6 +8,7 @@ from tans_scipy.stats.families import density, log_density, within
 
 type Array = Any
 
+
 def _logpdf(x: Array, c: Array) -> Array:
     def inside(v: Array) -> Array:
         return jnp.log1p(-c * c) - math.log(2 * math.pi) - jnp.log(1 + c * c - 2 * c * jnp.cos(v))
