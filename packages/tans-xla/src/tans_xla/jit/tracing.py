@@ -45,7 +45,7 @@ class Program:
       ops: the equation of a nested call, by jit options and context mesh.
     """
 
-    __slots__ = ("closed", "consts", "executables", "info", "ops", "out_tree")
+    __slots__ = ("_inner_shardings", "closed", "consts", "executables", "info", "ops", "out_tree")
 
     def __init__(
         self, closed: ClosedJaxpr, consts: list[Any], out_tree: Any, info: CallInfo
@@ -55,6 +55,7 @@ class Program:
         self.out_tree = out_tree
         self.info = info
         self.executables: dict[Any, Any] = {}
+        self._inner_shardings: list[tuple[str, Any]] | None = None
         self.ops: dict[tuple[JitOptions, Any], TypedOp] = {}
 
     def input_name(self, i: int) -> str:
@@ -66,7 +67,9 @@ class Program:
 
     def shardings(self) -> list[tuple[str, Any]]:
         """Return the shardings over devices that the program itself asks for, with what asks."""
-        return list(_inner_shardings(self.closed.jaxpr))
+        if self._inner_shardings is None:
+            self._inner_shardings = list(_inner_shardings(self.closed.jaxpr))
+        return self._inner_shardings
 
     def concrete_consts(self) -> list[Any]:
         """Return the constants; NumPy arrays become device arrays, once."""
