@@ -32,7 +32,8 @@ def _rendered(function):
     kinds = inspect.Parameter
     parts, starred = [], False
     parameters = list(inspect.signature(function).parameters.values())
-    for p, following in zip(parameters, [*parameters[1:], None], strict=True):
+    for i, p in enumerate(parameters):
+        following = parameters[i + 1] if i + 1 < len(parameters) else None
         if p.kind is kinds.VAR_POSITIONAL:
             parts.append(f"*{p.name}")
             starred = True

@@ -18,6 +18,7 @@ from tans_numpy.operands import (
 )
 from tans_numpy.sliding_products import convolve
 from tans_numpy.ufuncs.arithmetic import add, multiply
+from tans_numpy.ufuncs.powers import power
 from tans_xla import composite
 
 type Array = Any
@@ -214,9 +215,8 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
 @composite(static_argnames=("count", "increasing"))
 def _vander(x: Any, *, count: int, increasing: bool) -> Array:
-    powers = lax.iota(np.dtype(np.int32), count)
-    powers = powers if increasing else lax.rev(powers, (0,))
-    return asarray(x)[:, None] ** powers[None, :]
+    powers = np.arange(count, dtype=np.int32)[None]
+    return power(lax.expand_dims(x, (1,)), powers if increasing else powers[:, ::-1])
 
 
 @composite

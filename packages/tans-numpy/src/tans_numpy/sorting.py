@@ -67,9 +67,7 @@ def sort(
 
 @composite(static_argnames=("axis", "stable", "descending", "dtype"))
 def _argsort(a: Array, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Array:
-    index = lax.broadcasted_iota(
-        dtype, typeof(a).shape, axis, out_sharding=partitions_like(a)
-    )
+    index = lax.broadcasted_iota(dtype, typeof(a).shape, axis, out_sharding=partitions_like(a))
     if not descending:
         return lax.sort((a, index), dimension=axis, is_stable=stable, num_keys=1)[1]
     # Sorted backwards before and after, equal elements keep their order.
