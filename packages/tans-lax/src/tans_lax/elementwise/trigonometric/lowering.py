@@ -69,9 +69,12 @@ def _tanh_slope_lower(ctx: Any, x: IrValue) -> IrValue:
     """Compute ``(2 / (e + 1 / e))**2`` with ``e = exp(x)``: 0 at both ends, nowhere nan."""
     aval, kind = ctx.avals_in[0], ctx.result_type
     e = hlo.op1("stablehlo.exponential", kind, [x])
-    inverse = hlo.op1("stablehlo.divide", kind, [hlo.full(aval, 1), e])
+    one = hlo.full(aval, 1)
+    inverse = hlo.op1("stablehlo.divide", kind, [one, e])
     twice_cosh = hlo.op1("stablehlo.add", kind, [e, inverse])
-    sech = hlo.op1("stablehlo.divide", kind, [hlo.full(aval, 2), twice_cosh])
+    half_sech = hlo.op1("stablehlo.divide", kind, [one, twice_cosh])
+    # Doubling is exact, and one constant fewer than dividing 2.
+    sech = hlo.op1("stablehlo.add", kind, [half_sech, half_sech])
     return hlo.op1("stablehlo.multiply", kind, [sech, sech])
 
 
