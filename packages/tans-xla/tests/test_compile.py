@@ -114,3 +114,19 @@ def test_tracing_and_compiling_are_logged(toys, caplog):
         "traced wave(f32[3])",
         "compiled wave for 1 device(s)",
     ]
+
+
+@pytest.mark.parametrize(("value", "level"), [("O3", 39), (29, 29), ("UNKNOWN", 0)])
+def test_effort_levels_by_name_and_number(value, level):
+    items = compiling.option_items({"optimization_level": value})
+    build = compiling.make_options(devices()[:1], items).executable_build_options
+    assert build.optimization_level == level
+    assert build.memory_fitting_level == 29
+
+
+def test_effort_levels_of_the_configuration(toys):
+    with config.memory_fitting_level("O1"):
+        build = compiling.make_options(devices()[:1], ()).executable_build_options
+    assert build.memory_fitting_level == 19
+    with pytest.raises(ValueError, match=r"'O9'.*not a valid CompilerEffortLevel"):
+        jit(lambda x: toys.sin(x), compiler_options={"optimization_level": "O9"})(1.0)

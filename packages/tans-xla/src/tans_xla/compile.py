@@ -15,6 +15,7 @@ type OptionItems = tuple[tuple[str, Any], ...]
 _log: Final = logging.getLogger(__name__)
 # Options that are fields of the build options and not flags of XLA.
 _BUILD_FIELDS: Final = ("optimization_level", "memory_fitting_level")
+_EFFORT: Final = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
 
 
 class Slots:
@@ -70,10 +71,12 @@ def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
     build.device_assignment = options.device_assignment
     build.use_spmd_partitioning = n > 1
     build.use_shardy_partitioner = True
-    overrides = []
+    build.optimization_level = _EFFORT[config.optimization_level.value]
+    build.memory_fitting_level = _EFFORT[config.memory_fitting_level.value]
+    overrides: list[tuple[str, Any]] = []
     for name, (_, value) in items:
         if name in _BUILD_FIELDS:
-            setattr(build, name, int(value))
+            setattr(build, name, _effort(name, value))
         elif name == "individually_defined_output_indices":
             options.individually_defined_output_indices = value
         else:
@@ -81,6 +84,16 @@ def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
     if overrides:
         options.env_option_overrides = overrides
     return options
+
+
+def _effort(name: str, value: str | int) -> int:
+    level = _EFFORT.get(value, value) if isinstance(value, str) else value
+    if level not in _EFFORT.values():
+        raise ValueError(
+            f"compiler_options[{name!r}]: given {value!r}, which is not a valid "
+            f"CompilerEffortLevel; expected one of {', '.join(_EFFORT)}. Write {{{name!r}: 'O2'}}."
+        )
+    return int(level)
 
 
 def compile_module(
