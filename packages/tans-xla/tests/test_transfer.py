@@ -46,7 +46,7 @@ def test_wide_dtypes_follow_x64():
     with config.enable_x64(True):
         assert device_put(value).dtype == np.int64
         assert device_put(1.5).dtype == np.float64
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match="range of int32"):
         device_put(2**40)
 
 
