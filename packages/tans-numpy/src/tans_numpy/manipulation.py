@@ -1,11 +1,10 @@
 """Shapes and order: reshape, transpose, move, broadcast."""
 
 import builtins
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
@@ -39,7 +38,7 @@ def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """Return the number of elements, in all or along some dimensions."""
     check_arraylike("size", a)
     dims = typeof(a).shape
-    return int(np.prod([dims[i] for i in canonicalize_axes(axis, len(dims), "size")], dtype=int))
+    return math.prod([dims[i] for i in canonicalize_axes(axis, len(dims), "size")])
 
 
 @composite(static_argnums=(1,), static_argnames=("shape", "order", "copy", "out_sharding"))
@@ -78,7 +77,7 @@ def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
     unknown = [i for i, n in enumerate(dims) if n == -1]
     if builtins.len(unknown) > 1 or any(n < -1 for n in dims):
         raise TypeError(f"{where}: given the shape {dims}, expected sizes and at most one -1.")
-    known = int(np.prod([n for n in dims if n != -1], dtype=int))
+    known = math.prod([n for n in dims if n != -1])
     if unknown:
         if known == 0 or num_elements % known:
             raise TypeError(_cannot_reshape(where, num_elements, dims))

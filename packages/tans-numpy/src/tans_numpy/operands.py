@@ -70,11 +70,38 @@ def promote(name: str, *args: Value) -> list[Value]:
       ValueError: the shapes do not broadcast.
       TypePromotionError: the dtypes have no common type.
     """
+    if len(args) == 2:
+        x, y = args
+        if type(x) in _FAST:
+            if type(y) in _FAST:
+                if x.aval is y.aval:
+                    return [x, y]
+            elif _adopts(x.aval, y):
+                return [x, typed_scalar(y, x.aval.dtype)]
+        elif type(y) in _FAST and _adopts(y.aval, x):
+            return [typed_scalar(x, y.aval.dtype), y]
     return promote_shapes(name, *promote_dtypes(name, *args))
+
+
+def _adopts(aval: Any, scalar: Value) -> bool:
+    """Whether a Python number takes an array's type under every setting of promotion."""
+    if aval.weak_type:
+        return False
+    kind = aval.dtype.kind
+    return (kind in "fiu" and type(scalar) is int) or (kind == "f" and type(scalar) is float)
+
+
+def _same_type(args: Sequence[Value]) -> bool:
+    """Whether two arrays have one type (types are interned), which leaves nothing to promote."""
+    if len(args) != 2 or type(args[0]) not in _FAST or type(args[1]) not in _FAST:
+        return False
+    return args[0].aval is args[1].aval
 
 
 def promote_dtypes(name: str, *args: Value) -> list[Value]:
     """Return the operands converted to their common dtype."""
+    if _same_type(args):
+        return list(args)
     kinds = _kinds(name, args)
     dtype, weak = join(*kinds)
     return [cast(x, k, dtype, weak) for x, k in zip(args, kinds, strict=True)]
@@ -82,6 +109,10 @@ def promote_dtypes(name: str, *args: Value) -> list[Value]:
 
 def promote_inexact(name: str, *args: Value) -> list[Value]:
     """Return the operands in a common floating-point or complex dtype, shapes broadcast."""
+    first = args[0]
+    is_inexact = type(first) in _FAST and first.aval.dtype.kind in "fc"
+    if is_inexact and (len(args) == 1 or _same_type(args)):
+        return list(args)
     return promote_shapes(name, *promote_dtypes_inexact(name, *args))
 
 

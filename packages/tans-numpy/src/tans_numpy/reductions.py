@@ -1,5 +1,6 @@
 """Reductions: sums, products, extrema, means, variances, and their nan-ignoring forms."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +26,6 @@ from tans_xla import composite
 type Array = Any
 type Axis = Any
 
-_SMALL_FLOATS = ("float16", "bfloat16")
-
 
 def _axes(a: ArrayLike, axis: Axis, name: str) -> tuple[int, ...]:
     check_arraylike(name, a)
@@ -41,21 +40,25 @@ def _masked(a: Array, where: Any, fill: Any) -> Array:
 
 def _accumulation_dtype(dtype: Any) -> Any:
     """Return the dtype a sum has by default: bools and small ints become the default int."""
-    if dtype == np.bool_:
+    kind = dtype.kind
+    if kind in "fc":
+        return dtype
+    if kind == "b":
         return dtypes.default_int()
     if issubdtype(dtype, np.unsignedinteger):
-        return (
-            np.promote_types(dtype, dtypes.default_uint())
-            if _is_wide(dtype)
-            else (dtypes.default_uint())
-        )
-    if issubdtype(dtype, np.integer):
-        return dtype if _is_wide(dtype) else dtypes.default_int()
+        wide = dtypes.default_uint()
+    elif issubdtype(dtype, np.integer):
+        wide = dtypes.default_int()
+    else:
+        return dtype
+    return dtype if dtype.itemsize >= wide.itemsize else wide
+
+
+def _wide(dtype: Any) -> Any:
+    """Return the dtype that sums of `dtype` are accumulated in: half precision in single."""
+    if dtype.itemsize == 2 and dtype.kind in "fV" and dtypes.is_inexact(dtype):
+        return np.dtype(np.float32)
     return dtype
-
-
-def _is_wide(dtype: Any) -> bool:
-    return dtype.itemsize >= dtypes.default_int().itemsize
 
 
 def _as_typed(a: Array, dtype: Any) -> Array:
@@ -75,8 +78,7 @@ def _reduce(
         (lax.reduce_sum, 0, lax.add) if kind == "sum" else (lax.reduce_prod, 1, lax.mul)
     )
     a = _masked(_as_typed(a, dtype), where, dtype.type(unit))
-    # Half-precision sums are accumulated in single precision.
-    wide = np.dtype(np.float32) if dtype.name in _SMALL_FLOATS else dtype
+    wide = _wide(dtype)
     out = _as_typed(operation(_as_typed(a, wide), axes), dtype)
     if initial is not None:
         out = combine(out, _as_typed(initial, dtype) if hasattr(initial, "shape") else initial)
@@ -215,14 +217,14 @@ def any(
 
 
 def _count(dims: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    return int(np.prod([dims[i] for i in axes], dtype=np.int64))
+    return math.prod([dims[i] for i in axes])
 
 
 @composite(static_argnames=("axes", "dtype", "keepdims"))
 def _mean(a: Array, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> Array:
     aval = typeof(a)
     result = to_inexact(aval.dtype) if dtype is None else dtype
-    wide = np.dtype(np.float32) if result.name in _SMALL_FLOATS else result
+    wide = _wide(result)
     a = _as_typed(a, wide)
     if where is None:
         total = lax.reduce_sum(a, axes)
@@ -264,7 +266,7 @@ def _var(
 ) -> Array:
     aval = typeof(a)
     result = to_inexact(aval.dtype) if dtype is None else dtype
-    wide = np.dtype(np.float32) if result.name in _SMALL_FLOATS else result
+    wide = _wide(result)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(wide):
         wide = np.promote_types(aval.dtype, wide)
     a = _as_typed(a, wide)
