@@ -35,7 +35,9 @@ def _integer_pow_jvp(primals: tuple[Value], tangents: tuple[Value], *, y: int) -
         return out, zero_tangent(typeof(out))
     if y == 1:
         return out, x_dot
-    slope = x if y == 2 else integer_pow(x, y - 1)
+    if y == 2:
+        return out, _square_part(x_dot, x)
+    slope = integer_pow(x, y - 1)
     times = mul if y > 0 else mul_tangent
     return out, times(x_dot, mul(float(y), slope))
 
@@ -75,11 +77,12 @@ def _cbrt_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
 
 
 def _square_part(t: Value, x: Value) -> Value:
-    return mul(t, mul(2.0, x))
+    # Doubling the tangent keeps x for the backward pass, which is often kept anyway; 2 * x is not.
+    return mul(mul(2.0, t), x)
 
 
 def _one_minus_square_part(t: Value, x: Value) -> Value:
-    return mul(t, mul(-2.0, x))
+    return mul(mul(-2.0, t), x)
 
 
 JVP: Final[dict[Primitive, Rule]] = {
