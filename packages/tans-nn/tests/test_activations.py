@@ -64,8 +64,8 @@ ORACLES = {
     "tanh": np.tanh,
 }
 SMOOTH = [
-    "sigmoid", "softplus", "silu", "mish", "gelu", "gelu_exact", "squareplus", "log_sigmoid", "tanh",
-    "soft_sign", "elu", "selu", "celu",
+    "sigmoid", "softplus", "silu", "mish", "gelu", "gelu_exact", "squareplus", "log_sigmoid",
+    "tanh", "soft_sign", "elu", "selu", "celu",
 ]  # fmt: skip
 SHAPES = [(), (0,), (2, 3, 2)]
 

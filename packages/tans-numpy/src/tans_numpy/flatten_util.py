@@ -45,11 +45,11 @@ def ravel_pytree(pytree: Pytree) -> tuple[Array, Callable[[Array], Pytree]]:
     ]
     vector = lax.concatenate(parts, 0) if parts else zeros(0, dtype)
     layout = _Layout(structure, tuple((a.shape, a.dtype) for a in avals), np.dtype(dtype))
-    return vector, layout.unravel
+    return vector, layout
 
 
 class _Layout:
-    """Where each leaf lies in the vector."""
+    """The way back: where each leaf lies in the vector. Equal layouts are equal functions."""
 
     __slots__ = ("dtype", "leaves", "sizes", "structure")
 
@@ -68,7 +68,7 @@ class _Layout:
     def _key(self) -> tuple[Any, ...]:
         return self.structure, self.leaves, self.dtype
 
-    def unravel(self, vector: Array) -> Pytree:
+    def __call__(self, vector: Array) -> Pytree:
         """Return the pytree that a vector stands for.
 
         Args:
