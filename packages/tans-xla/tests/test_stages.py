@@ -22,11 +22,21 @@ def test_traced(f):
     assert (
         str(traced.jaxpr) == "{ lambda ; a:f32[4,2] b:f32[4,2]. let c:f32[4,2] = add a b in (c,) }"
     )
-    assert [a.str_short() for a in traced.in_avals] == ["f32[4,2]"] * 2
-    assert traced.out_info == {"sum": STRUCT}
-    assert traced.args_info == ((STRUCT, {"b": STRUCT}), {})
-    assert traced.donate_argnums == (0,)
     assert traced.fun_name == "<lambda>"
+    assert traced.out_avals == {"sum": STRUCT.aval}
+    assert traced.effects == frozenset()
+
+
+def test_all_stages_tell_types_and_donation(f):
+    traced = f.trace(X, {"b": X})
+    lowered = traced.lower()
+    for stage in (traced, lowered, lowered.compile()):
+        assert stage.in_avals == ((STRUCT.aval, {"b": STRUCT.aval}), {})
+        assert stage.out_info == {"sum": STRUCT}
+        (x, y), kwargs = stage.args_info
+        assert (x.shape, x.dtype, x.donated) == ((4, 2), np.float32, True)
+        assert (y["b"].donated, kwargs) == (False, {})
+        assert stage.donate_argnums == (0,)
 
 
 def test_structs_stand_for_arrays_and_nothing_runs(f):
@@ -38,7 +48,7 @@ def test_a_jaxpr_shows_captured_constants_as_constants(toys):
     c = device_put(X)
     traced = jit(lambda x: toys.add(x, c)).trace(X)
     assert traced.jaxpr.consts == [c] or traced.jaxpr.consts[0] is c
-    assert len(traced.in_avals) == 1
+    assert traced.in_avals == ((STRUCT.aval,), {})
 
 
 def test_lowered(f):
@@ -49,7 +59,6 @@ def test_lowered(f):
     assert 'loc("jit(<lambda>)/add"' in lowered.as_text(debug_info=True)
     assert str(lowered.compiler_ir()) == lowered.as_text()
     assert lowered.cost_analysis()["flops"] == 8.0
-    assert lowered.out_info == {"sum": STRUCT}
     with pytest.raises(ValueError, match="'foo'"):
         lowered.as_text("foo")
     with pytest.raises(ValueError, match="'hlo'"):
@@ -61,7 +70,6 @@ def test_compiled(f):
     assert compiled.as_text().startswith("HloModule jit__lambda_")
     assert compiled.cost_analysis()["bytes accessed"] == 96.0
     assert compiled.memory_analysis().argument_size_in_bytes == 64
-    assert compiled.out_info == {"sum": STRUCT}
     assert compiled.input_shardings == (
         (devices_sharding(), {"b": devices_sharding()}),
         {},

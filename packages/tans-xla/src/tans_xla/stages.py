@@ -10,7 +10,8 @@ from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, load, lower
 from tans_xla.physical import physical_value
 from tans_xla.placement import Placement
-from tans_xla.shape_dtype_struct import ShapeDtypeStruct, struct_of
+from tans_xla.shape_dtype_struct import ShapeDtypeStruct
+from tans_xla.stage_types import StageTypes
 
 if TYPE_CHECKING:
     from tans_xla.jit.dispatch import Jitted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _PLATFORMS: Final = ("cpu", "cuda", "rocm", "tpu")
 
 
-class Traced:
+class Traced(StageTypes):
     """A recorded call.
 
     Attributes:
@@ -35,9 +36,11 @@ class Traced:
         self._jitted = jitted
         self._call = call
         self._program = program
-        self.in_tree = call.in_tree
-        self.out_tree = program.out_tree
         self.fun_name = jitted.name
+        closed = program.closed
+        donated = tuple(i for i, d in enumerate(jitted.donated(call)) if d)
+        trees = call.in_tree, program.out_tree
+        self._set_types(trees, closed.in_avals[len(program.consts) :], closed.out_avals, donated)
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -45,24 +48,14 @@ class Traced:
         return close(self._program)
 
     @property
-    def in_avals(self) -> tuple[Any, ...]:
-        """Types of the dynamic leaves."""
-        return self._program.closed.in_avals[len(self._program.consts) :]
+    def out_avals(self) -> Any:
+        """Types of the result, as a tree."""
+        return self.out_tree.unflatten(self._out_avals)
 
     @property
-    def out_info(self) -> Any:
-        """Types of the result, as a tree of `ShapeDtypeStruct`."""
-        return self.out_tree.unflatten([struct_of(a) for a in self._program.closed.out_avals])
-
-    @property
-    def args_info(self) -> Any:
-        """Types of the arguments, as ``(args, kwargs)`` of `ShapeDtypeStruct`."""
-        return self.in_tree.unflatten([struct_of(a) for a in self.in_avals])
-
-    @property
-    def donate_argnums(self) -> tuple[int, ...]:
-        """Flat indices of donated arguments."""
-        return tuple(i for i, d in enumerate(self._jitted.donated(self._call)) if d)
+    def effects(self) -> Any:
+        """Effects of the program."""
+        return self._program.closed.effects
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> "Lowered":
         """Lower the program to StableHLO.
@@ -118,7 +111,7 @@ def _struct_sharding(x: Any) -> Any:
     return x.sharding if isinstance(x, ShapeDtypeStruct) else None
 
 
-class Lowered:
+class Lowered(StageTypes):
     """A lowered module."""
 
     def __init__(
@@ -134,18 +127,7 @@ class Lowered:
         self._platforms = platforms
         self._placement = placement
         self._out_shardings = out_shardings
-        self.in_tree = traced.in_tree
-        self.out_tree = traced.out_tree
-
-    @property
-    def out_info(self) -> Any:
-        """Types of the result, as a tree of `ShapeDtypeStruct`."""
-        return self._traced.out_info
-
-    @property
-    def args_info(self) -> Any:
-        """Types of the arguments."""
-        return self._traced.args_info
+        self._take_types(traced)
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the module as text.
@@ -202,29 +184,17 @@ class Lowered:
         return Compiled(self._traced, executable)
 
 
-class Compiled:
+class Compiled(StageTypes):
     """An executable for one set of argument types; calling it checks the arguments."""
 
     def __init__(self, traced: Traced, executable: Executable) -> None:
         self._traced = traced
         self._executable = executable
         self._consts = traced._program.concrete_consts()
-        self._in_avals = traced.in_avals
-        self.in_tree = traced.in_tree
-        self.out_tree = traced.out_tree
+        self._take_types(traced)
         # Called while jit is disabled; the C++ object holds it weakly.
         self._run = lambda *args, **kwargs: self._miss(*args, **kwargs)[0]
         self._dispatch = make_dispatch(traced.fun_name, self._miss, object(), self._run)
-
-    @property
-    def out_info(self) -> Any:
-        """Types of the result, as a tree of `ShapeDtypeStruct`."""
-        return self._traced.out_info
-
-    @property
-    def args_info(self) -> Any:
-        """Types of the arguments."""
-        return self._traced.args_info
 
     @property
     def input_shardings(self) -> Any:
@@ -244,6 +214,11 @@ class Compiled:
           TypeError: the arguments' structure or types are not those it was compiled for.
         """
         return self._dispatch(*args, **kwargs)
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function that runs the executable; calling this object is the same."""
+        return self._dispatch
 
     def _miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Check and run one call that C++ does not know yet."""
