@@ -99,6 +99,11 @@ def test_assignment_to_a_traced_value_says_what_to_write(toys):
         trace_to_jaxpr(f, [F3])
 
 
+def test_params_without_a_hash_are_named(toys):
+    with pytest.raises(TypeError, match=r"neg: .* axes=\[0\] of type list; expected .* tuples"):
+        trace_to_jaxpr(lambda x: [toys.neg_p.bind(x, axes=[0])], [F3])
+
+
 def test_tracers_of_an_enclosing_trace_are_captured(toys):
     def outer(x):
         inner = trace_to_jaxpr(lambda y: [toys.add_p.bind(x, y)], [F3])

@@ -50,6 +50,13 @@ def test_wide_dtypes_follow_x64():
         device_put(2**40)
 
 
+def test_masked_arrays_are_refused():
+    masked = np.ma.MaskedArray([1.0, 2.0], mask=[False, True])
+    for fun in (device_put, jit(lambda x: x)):
+        with pytest.raises(ValueError, match="masked array"):
+            fun(masked)
+
+
 @pytest.mark.parametrize("dtype", [">f4", ">i2", "<f8", ">c8"])
 def test_any_byte_order(dtype):
     value = np.array([1, 2, 3], dtype)

@@ -48,3 +48,18 @@ class Primitive:
     @override
     def __repr__(self) -> str:
         return self.name
+
+
+def unhashable_params(primitive: Primitive, params: dict[str, Any]) -> TypeError:
+    """Return the error for params that can't be hashed, naming each."""
+    culprits: list[str] = []
+    for name, value in params.items():
+        try:
+            hash(value)
+        except TypeError:
+            culprits.append(f"{name}={value!r} of type {type(value).__name__}")
+    return TypeError(
+        f"{primitive.name}: given params that can't be hashed: {', '.join(culprits)}; expected "
+        "values with a hash, since they are part of the program. Pass tuples instead of lists, and "
+        "arrays as operands."
+    )

@@ -30,7 +30,7 @@ from tans_core.jaxpr import (
     eval_closed,
 )
 from tans_core.leaks import report_leaks
-from tans_core.primitive import Primitive
+from tans_core.primitive import Primitive, unhashable_params
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
 from tans_core.types import AbstractValue
@@ -85,7 +85,7 @@ class JaxprTracer(Tracer):
 class JaxprTrace(Trace):
     """Records every bind as an equation."""
 
-    __slots__ = ("constants", "debug_info", "effects", "eqns", "invars", "owners")
+    __slots__ = ("constants", "debug_info", "effects", "eqns", "invars")
 
     def __init__(self, debug_info: DebugInfo | None = None) -> None:
         super().__init__()
@@ -114,7 +114,10 @@ class JaxprTrace(Trace):
         if primitive.call_like:
             return self.append(infer(primitive, in_avals, params), invars)
         key = (primitive, in_avals, abstract_mesh.value, *params.items())
-        op = _MEMO.get(key)
+        try:
+            op = _MEMO.get(key)
+        except TypeError:
+            raise unhashable_params(primitive, params) from None
         if op is None:
             op = infer(primitive, in_avals, params)
             if len(_MEMO) >= _MEMO_LIMIT:

@@ -13,7 +13,7 @@ import numpy as np
 from tans_core import _jaxlib, errors
 from tans_core.cache import register_cache
 from tans_core.jaxpr import ClosedJaxpr, subjaxprs
-from tans_core.primitive import Primitive
+from tans_core.primitive import Primitive, unhashable_params
 from tans_core.rules import evaluation
 from tans_core.state import ThreadState, state
 from tans_core.types import AbstractValue
@@ -195,7 +195,10 @@ class EvalTrace(Trace):
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         key = (primitive, *params.items())
         runners = self._runners if not primitive.call_like else self._runners_of_body(params)
-        runner = runners.get(key)
+        try:
+            runner = runners.get(key)
+        except TypeError:
+            raise unhashable_params(primitive, params) from None
         if runner is None:
             runner = self._make_runner(primitive, params, key, runners)
         return runner(*args)

@@ -1,7 +1,7 @@
 """`typeof`: from a value to its type, for every class of value that programs may hold."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -100,13 +100,21 @@ def _find_handler(x: Any) -> TypeOf | None:
     if isinstance(x, Array):
         return lambda value: value.aval
     if isinstance(x, np.generic | np.ndarray):
-        return _numpy_type
+        # Masked arrays are known by a method: their class would cost the import of its module.
+        return _refuse_masked if hasattr(x, "filled") else _numpy_type
     for base in type(x).__mro__[1:]:
         if base in _TYPEOF:
             return _TYPEOF[base]
     if hasattr(x, "__jax_array__"):
         return lambda value: typeof(value.__jax_array__())
     return None
+
+
+def _refuse_masked(x: Any) -> NoReturn:
+    raise ValueError(
+        f"given a masked array of shape {x.shape}; expected an array without a mask, which arrays "
+        "here can't have. Write x.filled(value), or keep the mask as an array of its own."
+    )
 
 
 def _slow_typeof(x: Any) -> AbstractValue:

@@ -128,6 +128,7 @@ def _convert(x: Any, dtype: Any, copy: bool, where: str) -> Any:
     if isinstance(x, list | tuple):
         return _from_sequence(x, dtype, where)
     if isinstance(x, np.ndarray | np.generic):
+        typeof(x)  # refuses masked arrays, whose mask the next line would drop
         return _from_numpy(np.asarray(x), dtype, where)
     return _from_other(x, dtype, where)
 

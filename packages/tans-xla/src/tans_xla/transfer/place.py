@@ -15,7 +15,7 @@ from tans_core.explicit_mode import type_sharding
 from tans_core.mesh import AxisType
 from tans_core.sharding import NamedSharding
 from tans_core.types import ShapedArray
-from tans_core.values import check_fits
+from tans_core.values import check_fits, typeof
 from tans_xla._jaxlib import (
     ArrayCopySemantics,
     ArrayImpl,
@@ -62,6 +62,7 @@ def put_leaf(
 
 def _place_other(value: Any, target: Target | None, copy: bool, name: str) -> Any:
     if isinstance(value, np.ndarray | np.generic):
+        typeof(value)  # refuses masked arrays, whose mask the next line would drop
         return put_numpy(np.asarray(value), target)
     if hasattr(value, "__jax_array__"):
         return put_leaf(value.__jax_array__(), target, copy, name)
