@@ -155,8 +155,11 @@ def test_lowering_ahead_of_time_takes_types_with_shardings(mesh: Mesh) -> None:
 def test_primitive_without_a_rule_is_refused(mesh: Mesh) -> None:
     mystery_p = Primitive("mystery")
     rules.types.register(mystery_p, lambda x: x)
-    with pytest.raises(ShardingTypeError, match="mystery has none"):
-        tans.make_jaxpr(mystery_p.bind)(tans.reshard(VALUES, P("X")))
+    try:
+        with pytest.raises(ShardingTypeError, match="mystery has none"):
+            tans.make_jaxpr(mystery_p.bind)(tans.reshard(VALUES, P("X")))
+    finally:
+        del rules.types[mystery_p]
 
 
 @pytest.mark.parametrize(

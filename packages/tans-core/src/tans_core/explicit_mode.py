@@ -12,7 +12,7 @@ from tans_core import rules
 from tans_core._jaxlib import NamedSharding
 from tans_core.config import abstract_mesh
 from tans_core.errors import ShardingTypeError
-from tans_core.mesh import AbstractMesh, AxisType
+from tans_core.mesh import AbstractMesh
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.primitive import Primitive
 from tans_core.sharding import named_sharding
@@ -193,49 +193,3 @@ def _shown(aval: Any, spec: PartitionSpec) -> str:
         for n, axes in zip(aval.shape, map(partition_axes, spec.partitions), strict=False)
     ]
     return f"{from_shape}[{','.join(dims)}]"
-
-
-def requested_spec(ctx: ShardingContext, sharding: Any, ndim: int) -> PartitionSpec:
-    """Return the spec of a ``sharding`` or ``out_sharding`` param, padded.
-
-    Raises:
-      TypeError: neither a spec nor a `NamedSharding`.
-      ValueError: too long, or an axis that is not explicit.
-    """
-    if isinstance(sharding, NamedSharding):
-        if not same_mesh(sharding.mesh, ctx.mesh):
-            ctx.refuse(
-                f"and a sharding over the mesh {sharding.mesh}; expected the mesh {ctx.mesh}. "
-                "Build the sharding with the context mesh.",
-                ValueError,
-            )
-        spec = sharding.spec
-    elif isinstance(sharding, PartitionSpec):
-        spec = sharding
-    else:
-        ctx.refuse(
-            f"and the sharding {sharding!r} of type {type(sharding).__name__}; expected a "
-            "PartitionSpec or a NamedSharding. Write P('x').",
-            TypeError,
-        )
-    if len(spec.partitions) > ndim:
-        ctx.refuse(
-            f"and the sharding {spec!r} for a result with {ndim} dimensions; expected at most "
-            f"{ndim} entries. Shorten it.",
-            ValueError,
-        )
-    named = {a for p in spec.partitions for a in partition_axes(p)} | spec.unreduced | spec.reduced
-    for axis in named:
-        if axis not in ctx.mesh.axis_positions:
-            ctx.refuse(
-                f"and the sharding {spec!r}, whose axis {axis!r} is not found in {ctx.mesh}; "
-                "expected axes of the mesh.",
-                ValueError,
-            )
-        if ctx.mesh.axis_type(axis) is not AxisType.Explicit:
-            ctx.refuse(
-                f"and the sharding {spec!r}, but axis {axis!r} is Auto or Manual in {ctx.mesh}; "
-                "expected Explicit axes. Use with_sharding_constraint for Auto axes.",
-                ValueError,
-            )
-    return spec.padded(ndim)

@@ -6,8 +6,10 @@ A rule is ``rule(ctx, *in_avals, **params)`` and returns a spec per result; None
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core.explicit_mode import ShardingContext, requested_spec, spec_of
+from tans_core.explicit_mode import ShardingContext, same_mesh, spec_of
+from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
+from tans_core.sharding import NamedSharding
 
 type Spec = PartitionSpec | None
 type Rule = Callable[..., Any]
@@ -289,3 +291,49 @@ def with_request(rule: Rule, name: str) -> Rule:
         return requested_spec(ctx, params[name], ctx.out.ndim)
 
     return requested
+
+
+def requested_spec(ctx: ShardingContext, sharding: Any, ndim: int) -> PartitionSpec:
+    """Return the spec of a ``sharding`` or ``out_sharding`` param, padded.
+
+    Raises:
+      TypeError: neither a spec nor a `NamedSharding`.
+      ValueError: too long, or an axis that is not explicit.
+    """
+    if isinstance(sharding, NamedSharding):
+        if not same_mesh(sharding.mesh, ctx.mesh):
+            ctx.refuse(
+                f"and a sharding over the mesh {sharding.mesh}; expected the mesh {ctx.mesh}. "
+                "Build the sharding with the context mesh.",
+                ValueError,
+            )
+        spec = sharding.spec
+    elif isinstance(sharding, PartitionSpec):
+        spec = sharding
+    else:
+        ctx.refuse(
+            f"and the sharding {sharding!r} of type {type(sharding).__name__}; expected a "
+            "PartitionSpec or a NamedSharding. Write P('x').",
+            TypeError,
+        )
+    if len(spec.partitions) > ndim:
+        ctx.refuse(
+            f"and the sharding {spec!r} for a result with {ndim} dimensions; expected at most "
+            f"{ndim} entries. Shorten it.",
+            ValueError,
+        )
+    named = {a for p in spec.partitions for a in partition_axes(p)} | spec.unreduced | spec.reduced
+    for axis in named:
+        if axis not in ctx.mesh.axis_positions:
+            ctx.refuse(
+                f"and the sharding {spec!r}, whose axis {axis!r} is not found in {ctx.mesh}; "
+                "expected axes of the mesh.",
+                ValueError,
+            )
+        if ctx.mesh.axis_type(axis) is not AxisType.Explicit:
+            ctx.refuse(
+                f"and the sharding {spec!r}, but axis {axis!r} is Auto or Manual in {ctx.mesh}; "
+                "expected Explicit axes. Use with_sharding_constraint for Auto axes.",
+                ValueError,
+            )
+    return spec.padded(ndim)

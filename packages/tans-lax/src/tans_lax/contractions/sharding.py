@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from tans_core.explicit_mode import ShardingContext, requested_spec, spec_of
+from tans_core.explicit_mode import ShardingContext, spec_of
 from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
 from tans_core.primitive import Primitive
 from tans_lax.contractions import dot_general_p
 from tans_lax.contractions.types import Axes, DimensionNumbers, free_axes
-from tans_lax.propagation import Rule, Spec, entries_of
+from tans_lax.propagation import Rule, Spec, entries_of, requested_spec
 
 
 def _dot_general(

@@ -20,7 +20,7 @@ def _bitcast(ctx: ShardingContext, x: Any, *, new_dtype: Any) -> Spec:
     """A narrower dtype adds a minor dimension, a wider one drops it with its entry."""
     del new_dtype
     refuse_unreduced(ctx, x)
-    entries = entries_of(x) + [None]
+    entries = [*entries_of(x), None]
     return states_like(x, entries[: ctx.out.ndim])
 
 

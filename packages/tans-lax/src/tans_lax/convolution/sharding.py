@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from tans_core.explicit_mode import ShardingContext, requested_spec
+from tans_core.explicit_mode import ShardingContext
 from tans_core.partition_spec import PartitionSpec
 from tans_core.primitive import Primitive
 from tans_lax.convolution import conv_general_dilated_p
-from tans_lax.propagation import Rule, Spec, entries_of, refuse_unreduced
+from tans_lax.propagation import Rule, Spec, entries_of, refuse_unreduced, requested_spec
 
 
 def _conv(

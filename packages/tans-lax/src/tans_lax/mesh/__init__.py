@@ -132,4 +132,3 @@ def _constrain(x: Value, sharding: Any) -> Value:
 
 def _axes(spec: PartitionSpec) -> set[Any]:
     return {a for p in spec.partitions for a in partition_axes(p)} | spec.unreduced | spec.reduced
-

@@ -40,8 +40,7 @@ def _steps(source: PartitionSpec, target: PartitionSpec) -> list[PartitionSpec]:
             steps.append(source)
     if source.unreduced & target.unreduced and _moves_apart(source, target):
         kept = [
-            a if a == b else None
-            for a, b in zip(source.partitions, target.partitions, strict=True)
+            a if a == b else None for a, b in zip(source.partitions, target.partitions, strict=True)
         ]
         steps.append(source.update(partitions=tuple(kept)))
     return steps

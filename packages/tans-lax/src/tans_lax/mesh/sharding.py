@@ -6,12 +6,12 @@ parts that combine by max or min can only be combined.
 
 from typing import Any, Final
 
-from tans_core.explicit_mode import ShardingContext, requested_spec, spec_of
+from tans_core.explicit_mode import ShardingContext, spec_of
 from tans_core.partition_spec import PartitionSpec, UnreducedKind
 from tans_core.primitive import Primitive
 from tans_core.sharding import NamedSharding
 from tans_lax.mesh import reshard_p, sharding_constraint_p
-from tans_lax.propagation import Rule, Spec, linear_unary
+from tans_lax.propagation import Rule, Spec, linear_unary, requested_spec
 
 
 def _reshard(ctx: ShardingContext, x: Any, *, dst_sharding: NamedSharding) -> Spec:

@@ -2,10 +2,17 @@
 
 from typing import Any, Final
 
-from tans_core.explicit_mode import ShardingContext, requested_spec, spec_of
+from tans_core.explicit_mode import ShardingContext, spec_of
 from tans_core.partition_spec import PartitionSpec
 from tans_core.primitive import Primitive
-from tans_lax.propagation import Rule, Spec, merged_entries, refuse_unreduced, replicated
+from tans_lax.propagation import (
+    Rule,
+    Spec,
+    merged_entries,
+    refuse_unreduced,
+    replicated,
+    requested_spec,
+)
 from tans_lax.random_bits import rng_bit_generator_p, rng_uniform_p, threefry2x32_p
 
 

@@ -2,10 +2,17 @@
 
 from typing import Any, Final
 
-from tans_core.explicit_mode import ShardingContext, requested_spec, spec_of
+from tans_core.explicit_mode import ShardingContext, spec_of
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.primitive import Primitive
-from tans_lax.propagation import Rule, Spec, entries_of, refuse_unreduced, states_like
+from tans_lax.propagation import (
+    Rule,
+    Spec,
+    entries_of,
+    refuse_unreduced,
+    requested_spec,
+    states_like,
+)
 from tans_lax.reductions import (
     argmax_p,
     argmin_p,

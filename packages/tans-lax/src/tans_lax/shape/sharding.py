@@ -3,16 +3,10 @@
 from math import prod
 from typing import Any, Final
 
-from tans_core.explicit_mode import ShardingContext, requested_spec, spec_of
+from tans_core.explicit_mode import ShardingContext, spec_of
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.primitive import Primitive
-from tans_lax.propagation import (
-    Rule,
-    Spec,
-    entries_of,
-    linear_unary,
-    states_like,
-)
+from tans_lax.propagation import Rule, Spec, entries_of, linear_unary, requested_spec, states_like
 from tans_lax.shape import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 
 type Dims = tuple[int, ...]
@@ -74,9 +68,7 @@ def _refuse_reshape(ctx: ShardingContext, new_sizes: Dims) -> Any:
     )
 
 
-def _reshaped_entries(
-    ctx: ShardingContext, old: Dims, entries: list[Any], new: Dims
-) -> list[Any]:
+def _reshaped_entries(ctx: ShardingContext, old: Dims, entries: list[Any], new: Dims) -> list[Any]:
     groups = _groups(old, new)
     changed = [g for g in groups if len(g[0]) != 1 or len(g[1]) != 1]
     changed = [g for g in changed if g[0] and g[1]]
