@@ -28,9 +28,8 @@ def print_saved_residuals(f: Function, *args: Any, **kwargs: Any) -> None:
 
     Example:
       >>> import tans_lax as lax
-      >>> print_saved_residuals(lambda x, y: lax.mul(x, y), 2.0, 3.0)
+      >>> print_saved_residuals(lambda x, y: lax.add(x, lax.mul(3.0, lax.square(y))), 2.0, 3.0)
       f32[] from the argument y
-      f32[] from the argument x
     """
     print("\n".join(saved_residuals(f, *args, **kwargs)))
 

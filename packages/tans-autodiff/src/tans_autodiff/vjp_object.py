@@ -200,7 +200,7 @@ def _fits(x: Value, aval: AbstractValue) -> bool:
             return False
         given = typeof(x)
     # Weak marks and places may differ: values are moved and restored by the user.
-    return (given.shape, given.dtype) == (aval.shape, aval.dtype)  # pyright: ignore[reportAttributeAccessIssue]
+    return all(getattr(given, n, None) == getattr(aval, n, None) for n in ("shape", "dtype"))
 
 
 def _check_cotangent(name: str, index: int, ct: Value, out_aval: AbstractValue) -> Value:
