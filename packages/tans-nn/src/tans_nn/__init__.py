@@ -42,6 +42,7 @@ from tans_nn.saturating import (  # noqa: E402
     swish,
     tanh,
 )
+from tans_nn.scaled_products import scaled_matmul  # noqa: E402
 
 __all__ = [
     "celu",
@@ -65,6 +66,7 @@ __all__ = [
     "one_hot",
     "relu",
     "relu6",
+    "scaled_matmul",
     "selu",
     "sigmoid",
     "silu",

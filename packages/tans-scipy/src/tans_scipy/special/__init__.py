@@ -1,6 +1,7 @@
 """Special functions."""
 
 from tans_scipy.special.bessel import i0, i0e, i1, i1e
+from tans_scipy.special.exponential_integrals import exp1, expi
 from tans_scipy.special.gamma import (
     beta,
     betainc,
@@ -56,6 +57,8 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
+    "expi",
     "expit",
     "factorial",
     "gamma",
