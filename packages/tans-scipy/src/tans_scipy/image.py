@@ -17,6 +17,8 @@ from tans_core.dtype_queries import finfo
 from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, to_inexact
 from tans_xla import composite
 
+__all__ = ("ResizeMethod", "resize", "scale_and_translate")
+
 type Array = Any
 type Kernel = Callable[[Array], Array]
 

@@ -6,6 +6,8 @@ import tans_numpy as jnp
 from tans_scipy.special import xlog1py, xlogy
 from tans_scipy.stats.families import cumulative, log_mass, mass, quantile, within
 
+__all__ = ("cdf", "logpmf", "pmf", "ppf")
+
 type Array = Any
 
 

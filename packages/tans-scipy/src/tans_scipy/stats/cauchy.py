@@ -6,6 +6,8 @@ from typing import Any
 import tans_numpy as jnp
 from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
+__all__ = ("cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf")
+
 type Array = Any
 
 

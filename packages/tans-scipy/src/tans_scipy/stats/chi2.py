@@ -7,6 +7,8 @@ import tans_numpy as jnp
 from tans_scipy.special import gammainc, gammaincc, gammaln, xlogy
 from tans_scipy.stats.families import cumulative, density, log_density, log_of, within
 
+__all__ = ("cdf", "logcdf", "logpdf", "logsf", "pdf", "sf")
+
 type Array = Any
 
 

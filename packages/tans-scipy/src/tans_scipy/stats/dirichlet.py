@@ -10,6 +10,8 @@ from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
 from tans_scipy.special import gammaln, xlogy
 from tans_xla import composite
 
+__all__ = ("logpdf", "pdf")
+
 type Array = Any
 
 

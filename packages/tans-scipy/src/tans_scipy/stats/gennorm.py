@@ -7,6 +7,8 @@ import tans_numpy as jnp
 from tans_scipy.special import gammainc, gammaln
 from tans_scipy.stats.families import cumulative, density, log_density
 
+__all__ = ("cdf", "logpdf", "pdf")
+
 type Array = Any
 
 

@@ -6,6 +6,8 @@ import tans_numpy as jnp
 from tans_scipy.special import xlog1py
 from tans_scipy.stats.families import log_mass, mass, within
 
+__all__ = ("logpmf", "pmf")
+
 type Array = Any
 
 

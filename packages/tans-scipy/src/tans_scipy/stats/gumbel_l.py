@@ -5,6 +5,8 @@ from typing import Any
 import tans_numpy as jnp
 from tans_scipy.stats.families import cumulative, density, log_density, log_of, quantile
 
+__all__ = ("cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf")
+
 type Array = Any
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import tans_numpy as jnp
 from tans_scipy.stats.families import cumulative, density, log_density
 
+__all__ = ("cdf", "logpdf", "pdf")
+
 type Array = Any
 
 

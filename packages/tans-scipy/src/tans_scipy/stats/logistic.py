@@ -6,6 +6,8 @@ import tans_numpy as jnp
 from tans_scipy.special import expit, logit
 from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
+__all__ = ("cdf", "isf", "logpdf", "pdf", "ppf", "sf")
+
 type Array = Any
 
 

@@ -8,6 +8,8 @@ from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
 from tans_scipy.special import gammaln, xlogy
 from tans_xla import composite
 
+__all__ = ("logpmf", "pmf")
+
 type Array = Any
 
 

@@ -9,6 +9,8 @@ from tans_core import typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
 from tans_xla import composite
 
+__all__ = ("logpdf", "pdf")
+
 type Array = Any
 
 

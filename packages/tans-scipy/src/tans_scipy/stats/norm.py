@@ -6,6 +6,8 @@ from typing import Any
 from tans_scipy.special import log_ndtr, ndtr, ndtri
 from tans_scipy.stats.families import cumulative, density, log_density, quantile
 
+__all__ = ("cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf")
+
 type Array = Any
 
 

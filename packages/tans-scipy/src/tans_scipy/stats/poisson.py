@@ -12,6 +12,8 @@ from tans_scipy.special.operands import broadcast
 from tans_scipy.stats.families import cumulative, log_mass, mass, within
 from tans_xla import composite
 
+__all__ = ("cdf", "entropy", "logpmf", "pmf")
+
 type Array = Any
 
 

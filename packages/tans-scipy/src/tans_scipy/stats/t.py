@@ -6,6 +6,8 @@ import tans_numpy as jnp
 from tans_scipy.special import betaln
 from tans_scipy.stats.families import density, log_density
 
+__all__ = ("logpdf", "pdf")
+
 type Array = Any
 
 

@@ -7,6 +7,8 @@ import tans_numpy as jnp
 from tans_scipy.special import log_ndtr, ndtr
 from tans_scipy.stats.families import cumulative, density, log_density
 
+__all__ = ("cdf", "logcdf", "logpdf", "logsf", "pdf", "sf")
+
 type Array = Any
 
 

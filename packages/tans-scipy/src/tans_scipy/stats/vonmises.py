@@ -7,6 +7,8 @@ import tans_numpy as jnp
 from tans_scipy.special import i0e
 from tans_scipy.stats.families import density, log_density
 
+__all__ = ("logpdf", "pdf")
+
 type Array = Any
 
 

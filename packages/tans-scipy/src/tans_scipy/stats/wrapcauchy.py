@@ -6,6 +6,8 @@ from typing import Any
 import tans_numpy as jnp
 from tans_scipy.stats.families import density, log_density, within
 
+__all__ = ("logpdf", "pdf")
+
 type Array = Any
 
 
