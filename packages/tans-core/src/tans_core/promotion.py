@@ -266,9 +266,9 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> np.dtype:
     if any(dtypes.is_extended(node) for node in nodes):
         return _join_unordered(tuple((node, False) for node in nodes))[0]  # type: ignore
     bound = np.dtype(_least_upper_bound(numpy_dtype_promotion.value, frozenset(nodes)))
-    if any(not _is_weak_class(node) and dtypes.canonicalize(node) != node for node in nodes):
+    if any(_is_weak_class(node) or dtypes.canonicalize(node) != node for node in nodes):
         return bound
-    # Without 64-bit operands, int32 with uint32 must not lead to a type that can't exist.
+    # Two strong types without 64 bits, int32 and uint32, must not lead to one that can't exist.
     return dtypes.canonicalize(bound)
 
 
