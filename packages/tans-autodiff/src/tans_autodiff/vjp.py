@@ -90,11 +90,7 @@ def pullback(
     run = running.result(outs)
     nonzero_out, linear, residuals = close(run)
     sources = argument_sources(residuals, leaves, given)
-    needed = {id(r) for r, s in zip(residuals, sources, strict=True) if s is not None}
-    entries = iter(
-        NotNeeded() if id(x) not in needed else x if save else NotSaveable()
-        for x, save in zip(leaves, saveable, strict=True)
-    )
+    args_res = saved_arguments(primals, leaves, residuals, sources, saveable)
     info = debug_info_of("vjp", fun)
     program = BackwardProgram(
         info.name,
@@ -110,11 +106,27 @@ def pullback(
         program,
         in_tree,
         out_tree,
-        [mirror(x, lambda: next(entries)) for x in primals],
+        args_res,
         [r for r, s in zip(residuals, sources, strict=True) if s is None],
     )
     result = out_tree.unflatten([as_array(x) for x in run.outs])
     return (result, f_vjp, tree.map(running.lower, aux)) if has_aux else (result, f_vjp)
+
+
+def saved_arguments(
+    primals: tuple[Pytree, ...],
+    leaves: Sequence[Value],
+    residuals: Sequence[Value],
+    sources: Sequence[int | None],
+    saveable: Sequence[bool],
+) -> list[Pytree]:
+    """Mirror the arguments: the value where it is a residual, a mark where it isn't or may not."""
+    needed = {id(r) for r, s in zip(residuals, sources, strict=True) if s is not None}
+    entries = iter(
+        NotNeeded() if id(x) not in needed else x if save else NotSaveable()
+        for x, save in zip(leaves, saveable, strict=True)
+    )
+    return [mirror(x, lambda: next(entries)) for x in primals]
 
 
 def close(run: Linearization) -> tuple[Mask, ClosedJaxpr, list[Value]]:
