@@ -13,7 +13,7 @@ from tans_lax.linalg.tridiagonal_systems.lowering import _eliminate
 from tans_xla import jit
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
-SQUARE = [(0, 0), (1, 1), (4, 4), (2, 3, 3), (0, 2, 2)]
+SQUARE = [(0, 0), (1, 1), (2, 3, 3), (0, 2, 2)]
 ANY = [*SQUARE, (4, 2), (2, 3, 5), (1, 3), (3, 0)]
 
 
@@ -115,7 +115,7 @@ def test_hermitian_spectra_multiply_back(dtype, shape):
     assert (np.diff(w) >= 0).all()
     upper = np.triu(a) + 7 * np.tril(np.ones(shape, dtype), -1)
     close(linalg.eigh(upper, lower=False, symmetrize_input=False)[1], w)
-    if shape[-1] == 4:
+    if shape[-1] == 3:
         part, values = arrays(linalg.eigh(a, subset_by_index=(1, 3)))
         close(values, w[..., 1:3])
         close(np.abs(part), np.abs(v[..., 1:3]))
