@@ -145,7 +145,8 @@ def check_grad_input(name: str, aval: AbstractValue, holomorphic: bool, allow_in
                 name,
                 f"an input of type {aval.str_short(False)}",
                 "a floating-point or complex dtype",
-                "Convert it with .astype(float), or pass allow_int=True to get a zero of dtype float0.",
+                "Convert it with .astype(float), or pass allow_int=True to get a zero of dtype "
+                "float0.",
             )
         )
 
@@ -167,8 +168,8 @@ def check_grad_output(name: str, aval: AbstractValue, holomorphic: bool) -> None
         remedy = "Return floating-point numbers, or take the pullback with vjp."
         if dtypes.is_complex(dtype):
             remedy = (
-                "Pass holomorphic=True if the function is holomorphic. If not, return a real number "
-                "such as abs(out), or take the pullback with vjp."
+                "Pass holomorphic=True if the function is holomorphic. If not, return a real "
+                "number such as abs(out), or take the pullback with vjp."
             )
         raise TypeError(
             message(

@@ -40,7 +40,6 @@ def custom_gradient(fun: Function | None = None) -> Function:
       >>> float(grad(square)(3.0))
       3.0
     """
-
     if fun is None:
         return custom_gradient
 

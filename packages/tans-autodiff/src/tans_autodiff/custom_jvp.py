@@ -98,8 +98,8 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         """Call the function."""
         if self.jvp is None:
             raise AttributeError(
-                f"custom_jvp: given a call of {self._name}, which has no rule yet; expected the rule "
-                f"first. Write @{self._name}.defjvp above the rule."
+                f"custom_jvp: given a call of {self._name}, which has no rule yet; expected the "
+                f"rule first. Write @{self._name}.defjvp above the rule."
             )
         args = self._positions.resolve(args, kwargs)
         if is_evaluating():

@@ -197,8 +197,8 @@ def _check_forward_input(aval: AbstractValue, holomorphic: bool) -> None:
                 "jacfwd",
                 f"an input of type {aval.str_short(False)}",
                 "a real floating-point dtype",
-                "Pass holomorphic=True if the function is holomorphic; if not, take single directions "
-                "with jvp.",
+                "Pass holomorphic=True if the function is holomorphic; if not, take single "
+                "directions with jvp.",
             )
         )
 

@@ -136,12 +136,12 @@ def _transpose_eqn(
     for var, operand, result in zip(eqn.invars, operands, results, strict=True):
         if result is None or type(result) is Zero or type(operand) is not LinearInput:
             continue
-        result = _with_sharding(result, operand.aval)
+        found = _with_sharding(result, operand.aval)
         if accums is not None and var in accums:
-            accums[var].accum(result)
+            accums[var].accum(found)
         else:
             before = cotangents.get(var)
-            cotangents[var] = result if before is None else add_tangents(before, result)
+            cotangents[var] = found if before is None else add_tangents(before, found)
 
 
 def _with_sharding(ct: Value, aval: Any) -> Value:
