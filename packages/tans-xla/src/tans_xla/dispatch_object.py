@@ -46,8 +46,3 @@ def make_dispatch(
         put_argument,
         _cache,
     )
-
-
-def clear_dispatch() -> None:
-    """Forget all dispatch entries."""
-    _cache.clear()
