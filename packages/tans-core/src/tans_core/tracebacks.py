@@ -1,7 +1,7 @@
 """Leaves frames of Tans out of tracebacks, so that they end at the user's line.
 
-Filtering happens when an exception leaves a transformed function (`api_boundary`), and when one that
-nobody caught is printed (`install_hook`); a call that succeeds pays nothing for it. The flag
+Filtering happens when an exception leaves a transformed function (`api_boundary`), and when one
+that nobody caught is printed (`install_hook`); a call that succeeds pays nothing for it. The flag
 ``jax_traceback_filtering`` turns it off.
 """
 
