@@ -66,10 +66,10 @@ CONTINUOUS = {
         lambda r: np.clip(r, 0, 1) ** 3,
     ),
     "multivariate_normal": (
-        lambda k: random.multivariate_normal(
-            k, jnp.zeros(2), jnp.array([[2.0, 1.0], [1.0, 3.0]]), N
-        )
-        @ jnp.array([1.0, -1.0]),
+        lambda k: (
+            random.multivariate_normal(k, jnp.zeros(2), jnp.array([[2.0, 1.0], [1.0, 3.0]]), N)
+            @ jnp.array([1.0, -1.0])
+        ),
         stats.norm(0, 3**0.5),
     ),
     "orthogonal": (

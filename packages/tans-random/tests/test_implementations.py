@@ -25,6 +25,8 @@ def test_block_functions_give_the_published_answers(block, key_words, counter_wo
     assert [f"{int(w):08x}" for w in words] == answer.split()
 
 
+# ruff: noqa: RUF005  (long lists of numbers are added up)
+
 # What JAX gives for keys with the words 1, 2, ...: split in (2, 3), fold_in of 5, bits of (5,).
 FROM_JAX = {
     "philox2x32": (

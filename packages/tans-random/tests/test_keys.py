@@ -119,8 +119,10 @@ def test_both_styles_run_in_control_flow(make):
     _, drawn = lax.scan(lambda k, _: (random.split(k)[1], random.normal(k)), key, None, length=2)
     assert drawn[0] == random.normal(key)
     assert data(lax.cond(True, lambda k: random.split(k)[0], lambda k: k, key)) == expected
-    final = lax.while_loop(lambda s: s[0] < 1, lambda s: (s[0] + 1, random.split(s[1])[0]), (0, key))
-    assert data(final[1]) == expected
+    one_split = lax.while_loop(
+        lambda s: s[0] < 1, lambda s: (s[0] + 1, random.split(s[1])[0]), (0, key)
+    )
+    assert data(one_split[1]) == expected
     assert data(jit(lambda k: random.split(k)[0])(key)) == expected
     many = random.split(key, 3)
     each = [random.fold_in(k, 7) for k in many]

@@ -51,7 +51,8 @@ def test_examples_in_docstrings(name):
     value = getattr(random, name)
     if not inspect.isfunction(value):
         pytest.skip(f"{name} is not a function")
-    tests = doctest.DocTestFinder(recurse=False).find(value, name, globs={"random": random, "jnp": jnp})
+    names = {"random": random, "jnp": jnp}
+    tests = doctest.DocTestFinder(recurse=False).find(value, name, globs=names)
     assert tests
     assert tests[0].examples
     assert doctest.DocTestRunner().run(tests[0]).failed == 0

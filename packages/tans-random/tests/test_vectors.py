@@ -150,7 +150,9 @@ NOT_PARTITIONABLE = """
 """
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
-_EXACT = re.compile(r"random\.(uniform|randint|permutation|bernoulli|bits|categorical|choice|split)\(")
+_EXACT = re.compile(
+    r"random\.(uniform|randint|permutation|bernoulli|bits|categorical|choice|split)\("
+)
 
 
 def _with_x64(fn):

@@ -8,8 +8,7 @@ from tans_core import ArrayImpl
 from tans_random.key_array import KeyArray
 
 _SHARED: Final = (
-    "T at copy flatten mT ravel repeat reshape squeeze swapaxes "
-    "take transpose"
+    "T at copy flatten mT ravel repeat reshape squeeze swapaxes take transpose"
 ).split()
 
 

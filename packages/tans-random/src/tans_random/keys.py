@@ -1,95 +1,27 @@
 """Making keys, splitting them and looking at their words.
 
-A key is either typed (an array of dtype ``key<fry>``) or raw (its words, uint32 [2]). Functions take
-both and give back what they got.
+A key is either typed (an array of dtype ``key<fry>``) or raw (its words, uint32 [2]). Functions
+take both and give back what they got.
 """
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NewType
+from typing import Any, NewType
 
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Array, ArrayImpl, config, typeof
+from tans_core import Array, config, typeof
 from tans_core.dtypes import is_extended
 from tans_random.implementations import Implementation, find_implementation
-from tans_random.key_array import KeyArray, KeyDtype, dtype_of
-from tans_random.wrapping import unwrap, wrap
+from tans_random.key_array import KeyDtype, dtype_of
+from tans_random.key_words import KeyLike, default_implementation, take_apart, typed_keys
 from tans_xla import composite
 
-type KeyLike = Any  # typed key array, or raw words
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 type ImplLike = Any  # name or dtype of a generator, or the generator itself
 
 Key = NewType("Key", Array)
-
-
-class Words(NamedTuple):
-    """A key taken apart: its words, its generator, and whether it was typed."""
-
-    words: Any
-    impl: Implementation
-    typed: bool
-
-    def rebuild(self, words: Any) -> KeyLike:
-        """Return keys of the same kind with other words."""
-        return _typed(words, self.impl) if self.typed else words
-
-
-def _typed(words: Any, impl: Implementation) -> KeyLike:
-    if type(words) is ArrayImpl:
-        return KeyArray(dtype_of(impl), words)
-    return wrap(words, dtype_of(impl))
-
-
-def default_implementation() -> Implementation:
-    """Return the generator that `jax_default_prng_impl` names."""
-    return find_implementation(config.default_prng_impl.value)
-
-
-def take_apart(key: KeyLike, name: str, batched: bool = False) -> Words:
-    """Return the words of a key.
-
-    Args:
-      key: typed or raw key.
-      name: the function, for messages.
-      batched: whether an array of keys is accepted.
-
-    Raises:
-      TypeError: not a key.
-      ValueError: an array of keys where one is expected.
-    """
-    if type(key) is KeyArray:
-        if key.aval.shape and not batched:
-            raise _not_single(name, key.aval)
-        return Words(key._words, key.aval.dtype.impl, True)
-    if not hasattr(key, "dtype") or not hasattr(key, "shape"):
-        raise _not_a_key(name, key)
-    aval = typeof(key)
-    if is_extended(aval.dtype):
-        if aval.shape and not batched:
-            raise _not_single(name, aval)
-        return Words(unwrap(key), aval.dtype.impl, True)
-    impl = default_implementation()
-    n = len(impl.key_shape)
-    if aval.dtype != np.uint32 or aval.shape[aval.ndim - n :] != impl.key_shape:
-        raise _not_a_key(name, key)
-    if aval.ndim > n and not batched:
-        raise _not_single(name, aval)
-    return Words(key, impl, False)
-
-
-def _not_a_key(name: str, key: Any) -> TypeError:
-    shown = typeof(key).str_short() if hasattr(key, "dtype") else repr(key)
-    return TypeError(f"{name}: given {shown}, expected a key. Make one with random.key(seed).")
-
-
-def _not_single(name: str, aval: Any) -> ValueError:
-    return ValueError(
-        f"{name}: given an array of keys of type {aval.str_short()}, expected a single key. "
-        "Map the function over the keys with vmap, or index to take one."
-    )
 
 
 def _seed_words(seed: Any, name: str) -> Any:
@@ -147,7 +79,7 @@ def _chosen(name: str, impl: ImplLike, dtype: Any) -> Implementation:
         return default_implementation() if impl is None else find_implementation(impl)
     if impl is not None:
         raise ValueError(
-            f"{name}: given impl={impl!r} and dtype={dtype!r}, expected one of them. Leave out impl."
+            f"{name}: given impl={impl!r} and dtype={dtype!r}, expected one of them. Drop impl."
         )
     if not isinstance(dtype, KeyDtype):
         raise TypeError(
@@ -175,7 +107,7 @@ def key(seed: int | ArrayLike, *, impl: ImplLike = None, dtype: Any = None) -> K
       key<fry>
     """
     found = _chosen("key", impl, dtype)
-    return _typed(_seed_key(_seed_words(seed, "key"), impl=found), found)
+    return typed_keys(_seed_key(_seed_words(seed, "key"), impl=found), found)
 
 
 def PRNGKey(seed: int | ArrayLike, *, impl: ImplLike = None) -> Any:  # noqa: N802  (JAX's name)
@@ -285,7 +217,7 @@ def wrap_key_data(
         )
     if isinstance(key_bits_array, np.ndarray):
         key_bits_array = lax.convert_element_type(key_bits_array, np.dtype(np.uint32))
-    return _typed(key_bits_array, found)
+    return typed_keys(key_bits_array, found)
 
 
 def _ends_with(aval: Any, key_shape: tuple[int, ...]) -> bool:

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from tans_core import AxisData
 from tans_lax.rows import batch_to_front
-from tans_random.random_gamma import random_gamma, random_gamma_p
 from tans_random.implementations import Implementation
+from tans_random.random_gamma import random_gamma, random_gamma_p
 
 
 def _gamma_batch(

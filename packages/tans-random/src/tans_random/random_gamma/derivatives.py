@@ -13,8 +13,8 @@ import tans_lax as lax
 from tans_core import Zero, typeof, zero_tangent
 from tans_core.dtype_queries import finfo
 from tans_lax.rows import not_linear
-from tans_random.random_gamma import random_gamma, random_gamma_p
 from tans_random.implementations import Implementation
+from tans_random.random_gamma import random_gamma, random_gamma_p
 
 
 def _gamma_jvp(

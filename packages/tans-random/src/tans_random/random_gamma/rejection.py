@@ -10,8 +10,8 @@ from typing import Any
 import tans_lax as lax
 from tans_batching import vmap
 from tans_core import typeof
-from tans_random.samplers.arguments import split_words
 from tans_random.implementations import Implementation
+from tans_random.samplers.arguments import drawn_once, split_words
 from tans_random.samplers.inverse_transform import exponential_numbers
 from tans_random.samplers.normal import real_normal
 from tans_random.samplers.uniform import unit_uniform
@@ -64,17 +64,17 @@ def _propose(c: Value, words: Value, impl: Implementation) -> tuple[Value, ...]:
 
     def redraw(state: tuple[Value, ...]) -> tuple[Value, ...]:
         rest, sub = split_words(state[0], impl, 2)
-        x = real_normal(sub, impl, (), dtype)
+        x = drawn_once(real_normal(sub, impl, (), dtype))
         return rest, x, lax.add(kind(1), lax.mul(x, c))
 
     start = (x_words, lax.full_like(c, 0), lax.full_like(c, -1))
     _, x, v = lax.while_loop(lambda state: lax.le(state[2], kind(0)), redraw, start)
-    u = unit_uniform(u_words, impl, (), dtype)
+    u = drawn_once(unit_uniform(u_words, impl, (), dtype))
     return words, lax.mul(x, x), lax.mul(lax.mul(v, v), v), u
 
 
 def sample_all(words: Value, a: Value, impl: Implementation, log_space: bool) -> Value:
-    """Sample for each element of `a`, [*batch, ...], with the keys `words`, [*batch, *key_shape]."""
+    """Sample for each element of `a`, [*batch, ...], with keys `words`, [*batch, *key_shape]."""
     shape, size = typeof(a).shape, typeof(a).size
     rank = typeof(words).ndim - len(impl.key_shape)
     count = math.prod(shape[rank:])

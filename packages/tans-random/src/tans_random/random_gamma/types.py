@@ -6,8 +6,8 @@ import numpy as np
 
 from tans_core import ShapedArray
 from tans_core.dtype_queries import issubdtype
-from tans_random.random_gamma import random_gamma_p
 from tans_random.implementations import Implementation
+from tans_random.random_gamma import random_gamma_p
 
 
 def _gamma_type(

@@ -16,8 +16,8 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import typeof
 from tans_core.dtype_queries import finfo
-from tans_random.samplers.arguments import split_words
 from tans_random.implementations import Implementation
+from tans_random.samplers.arguments import split_words
 from tans_random.samplers.inverse_transform import exponential_numbers
 from tans_random.samplers.normal import real_normal
 

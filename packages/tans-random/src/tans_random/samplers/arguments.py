@@ -13,7 +13,7 @@ from tans_core.dtype_queries import issubdtype
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import requested_dtype
 from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
+from tans_random.key_words import take_apart
 from tans_xla import device_put
 
 type Key = Any  # typed key, or raw words
@@ -165,3 +165,17 @@ def as_operand(x: Any, dtype: Any, shape: Shape) -> Any:
 def split_words(words: Any, impl: Implementation, count: int) -> list[Any]:
     """Return the words of `count` new keys."""
     return lax.unstack(impl.split(words, (count,)))
+
+
+def drawn_once(x: Array) -> Array:
+    """Return random numbers that the compiler does not draw again for each of their uses.
+
+    It would fuse the generator, some 120 operations, into every loop that reads the numbers. That
+    made rejection loops slow to compile.
+    """
+    return lax.optimization_barrier(x)
+
+
+def next_words(words: Any, impl: Implementation, count: int) -> list[Any]:
+    """Return the words of `count` new keys, drawn once."""
+    return lax.unstack(drawn_once(impl.split(words, (count,))))

@@ -9,6 +9,8 @@ import tans_numpy as jnp
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import finfo, issubdtype
 from tans_numpy.creation import requested_dtype
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -26,8 +28,6 @@ from tans_random.samplers.arguments import (
     spread,
     static_shape,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import unit_uniform
 from tans_xla import composite
 

@@ -9,6 +9,8 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import typeof
 from tans_core.dtype_queries import finfo
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -19,14 +21,13 @@ from tans_random.samplers.arguments import (
     ShapeLike,
     common_shape,
     draw,
+    drawn_once,
     float_dtype,
     float_dtype_of,
-    split_words,
+    next_words,
     spread,
     static_shape,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.poisson import any_of
 from tans_random.samplers.uniform import unit_uniform
 from tans_xla import composite
@@ -80,9 +81,9 @@ def _by_waiting(words: Any, n: Value, p: Value, impl: Implementation) -> Value:
 
     def step(state: tuple[Value, ...]) -> tuple[Value, ...]:
         i, count, trials, words = state
-        sub, words = split_words(words, impl, 2)
+        sub, words = next_words(words, impl, 2)
         count = lax.select(lax.le(trials, n), lax.add(count, kind(1)), count)
-        u = unit_uniform(sub, impl, typeof(n).shape, dtype)
+        u = drawn_once(unit_uniform(sub, impl, typeof(n).shape, dtype))
         wait = lax.ceil(lax.div(lax.log(u), log_miss))
         return lax.add(i, np.int32(1)), count, lax.add(trials, wait), words
 
@@ -120,9 +121,7 @@ def _by_rejection(words: Any, n: Value, p: Value, impl: Implementation) -> Value
         up, mode_up = lax.add(k, one), lax.add(mode, one)
         out = lax.mul(lax.add(mode, half), lax.log(lax.div(mode_up, lax.mul(odds, mode_rest))))
         out = lax.add(out, lax.mul(lax.add(n, one), lax.log(lax.div(mode_rest, rest))))
-        out = lax.add(
-            out, lax.mul(lax.add(k, half), lax.log(lax.div(lax.mul(odds, rest), up)))
-        )
+        out = lax.add(out, lax.mul(lax.add(k, half), lax.log(lax.div(lax.mul(odds, rest), up))))
         out = lax.add(out, _stirling_tail(mode))
         out = lax.add(out, _stirling_tail(lax.sub(n, mode)))
         out = lax.sub(out, _stirling_tail(k))
@@ -134,9 +133,10 @@ def _by_rejection(words: Any, n: Value, p: Value, impl: Implementation) -> Value
 
     def step(state: tuple[Value, ...]) -> tuple[Value, ...]:
         i, out, is_done, words = state
-        words, u_words, v_words = split_words(words, impl, 3)
-        u = lax.sub(unit_uniform(u_words, impl, typeof(n).shape, dtype), half)
-        v = unit_uniform(v_words, impl, typeof(n).shape, dtype)
+        words, u_words, v_words = next_words(words, impl, 3)
+        u = drawn_once(unit_uniform(u_words, impl, typeof(n).shape, dtype))
+        v = drawn_once(unit_uniform(v_words, impl, typeof(n).shape, dtype))
+        u = lax.sub(u, half)
         u_s = lax.sub(half, lax.abs(u))
         at_once = lax.bitwise_and(lax.ge(u_s, kind(0.07)), lax.le(v, v_r))
         slope = lax.add(lax.div(lax.mul(kind(2), a), u_s), b)
@@ -288,6 +288,4 @@ def multinomial(
                 "dimensions of p that broadcast to the shape. The last dimension is not part of it."
             )
     dims = common_shape(dims, "multinomial", n)
-    return _multinomial(
-        parts.words, n, p, shape=dims, dtype=target, impl=parts.impl, unroll=unroll
-    )
+    return _multinomial(parts.words, n, p, shape=dims, dtype=target, impl=parts.impl, unroll=unroll)

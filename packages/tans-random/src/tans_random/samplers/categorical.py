@@ -8,6 +8,8 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import config, dtypes, typeof
 from tans_core.dtype_queries import finfo
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -23,15 +25,11 @@ from tans_random.samplers.arguments import (
     place,
     static_shape,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import uniform_between, unit_uniform
 from tans_xla import composite
 
 
-def gumbel_numbers(
-    words: Any, impl: Implementation, shape: Shape, dtype: Any, mode: str
-) -> Array:
+def gumbel_numbers(words: Any, impl: Implementation, shape: Shape, dtype: Any, mode: str) -> Array:
     """Return numbers of the standard Gumbel distribution."""
     if mode == "high":
         first, second = lax.unstack(unit_uniform(words, impl, (2, *shape), dtype))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tans_random.implementations import Implementation
+from tans_random.random_gamma import random_gamma
 from tans_random.samplers.approximate_gamma import approximate_gamma
 from tans_random.samplers.arguments import (
     STATIC,
@@ -16,8 +18,6 @@ from tans_random.samplers.arguments import (
     draw,
     spread,
 )
-from tans_random.random_gamma import random_gamma
-from tans_random.implementations import Implementation
 from tans_xla import composite
 
 GAMMA_METHODS = ("exact", "approximate")
@@ -39,9 +39,10 @@ def gamma(
     key: Key, a: ArrayLike, shape: ShapeLike = None, dtype: DTypeLike = None, *,
     method: str = "exact", out_sharding: Sharding = None,
 ) -> Array:  # fmt: skip
-    """Sample from the gamma distribution with scale 1: density ``x**(a-1) exp(-x) / gamma(a)``.
+    """Sample from the gamma distribution with scale 1.
 
-    Samples are differentiable in `a`.
+    Its density is ``x**(a-1) exp(-x)`` over the gamma function of `a`. Samples are differentiable
+    in `a`.
 
     Args:
       key: single key.
@@ -95,9 +96,7 @@ def loggamma(
     )  # fmt: skip
 
 
-def log_gamma_numbers(
-    words: Any, a: Any, impl: Implementation, method: str = "exact"
-) -> Array:
+def log_gamma_numbers(words: Any, a: Any, impl: Implementation, method: str = "exact") -> Array:
     """Return logarithms of gamma numbers for each element of `a`."""
     if method == "approximate":
         return approximate_gamma(words, a, impl, log_space=True)

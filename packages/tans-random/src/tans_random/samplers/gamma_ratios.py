@@ -5,6 +5,9 @@ from typing import Any
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import typeof
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
+from tans_random.random_gamma import random_gamma
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -22,10 +25,7 @@ from tans_random.samplers.arguments import (
     spread,
     static_shape,
 )
-from tans_random.random_gamma import random_gamma
 from tans_random.samplers.gamma_distribution import GAMMA_METHODS, log_gamma_numbers
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.normal import real_normal
 from tans_xla import composite
 
@@ -73,9 +73,7 @@ def beta(
 
 
 @composite(static_argnames=STATIC)
-def _dirichlet(
-    words: Any, alpha: Any, *, shape: Shape, dtype: Any, impl: Implementation
-) -> Array:
+def _dirichlet(words: Any, alpha: Any, *, shape: Shape, dtype: Any, impl: Implementation) -> Array:
     alpha = spread(alpha, dtype, (*shape, typeof(alpha).shape[-1]))
     logs = log_gamma_numbers(words, alpha, impl)
     largest = lax.stop_gradient(jnp.max(logs, -1, keepdims=True, initial=-float("inf")))
@@ -92,7 +90,8 @@ def dirichlet(
     Args:
       key: single key.
       alpha: concentrations, [..., n].
-      shape: static batch shape, which the leading dimensions of `alpha` broadcast to; those if None.
+      shape: static batch shape, which the leading dimensions of `alpha` broadcast to; those if
+        None.
       dtype: floating-point dtype; the default one if None.
       out_sharding: sharding of the result in explicit mode.
 
@@ -126,9 +125,7 @@ def dirichlet(
     )
 
 
-def _chisquare_numbers(
-    words: Any, df: Any, impl: Implementation, method: str = "exact"
-) -> Array:
+def _chisquare_numbers(words: Any, df: Any, impl: Implementation, method: str = "exact") -> Array:
     kind = typeof(df).dtype.type
     logs = log_gamma_numbers(words, lax.div(df, kind(2)), impl, method)
     return lax.mul(lax.exp(logs), kind(2))

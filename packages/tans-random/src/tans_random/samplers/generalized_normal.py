@@ -4,6 +4,9 @@ from typing import Any
 
 import tans_lax as lax
 import tans_numpy as jnp
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
+from tans_random.random_gamma import random_gamma
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -21,10 +24,7 @@ from tans_random.samplers.arguments import (
     static_shape,
 )
 from tans_random.samplers.bernoulli import signs
-from tans_random.random_gamma import random_gamma
-from tans_random.implementations import Implementation
 from tans_random.samplers.inverse_transform import exponential_numbers
-from tans_random.keys import take_apart
 from tans_xla import composite
 
 

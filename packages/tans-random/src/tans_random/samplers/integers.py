@@ -9,6 +9,8 @@ import tans_numpy as jnp
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import iinfo, issubdtype
 from tans_numpy.creation import requested_dtype
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -22,8 +24,6 @@ from tans_random.samplers.arguments import (
     place,
     split_words,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import draw_bits
 from tans_xla import composite
 

@@ -7,6 +7,8 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import typeof
 from tans_core.dtype_queries import finfo
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -21,8 +23,6 @@ from tans_random.samplers.arguments import (
     spread,
     static_shape,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import uniform_between, unit_uniform
 from tans_xla import composite
 

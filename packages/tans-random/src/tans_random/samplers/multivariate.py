@@ -6,6 +6,8 @@ from typing import Any
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -20,8 +22,6 @@ from tans_random.samplers.arguments import (
     place,
     static_shape,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.normal import any_normal, real_normal
 from tans_xla import composite
 

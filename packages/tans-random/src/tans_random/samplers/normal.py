@@ -8,6 +8,8 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -25,8 +27,6 @@ from tans_random.samplers.arguments import (
     static_shape,
 )
 from tans_random.samplers.bernoulli import signs
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import uniform_between
 from tans_xla import composite
 

@@ -9,6 +9,8 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     Array,
     ArrayLike,
@@ -21,9 +23,7 @@ from tans_random.samplers.arguments import (
     static_shape,
 )
 from tans_random.samplers.categorical import gumbel_mode, gumbel_numbers
-from tans_random.implementations import Implementation
 from tans_random.samplers.integers import randint
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import draw_bits, unit_uniform
 from tans_xla import composite
 
@@ -173,7 +173,9 @@ def choice(
                 f"choice: given p of type {typeof(p).str_short()}, expected one weight for each of "
                 f"the {count} elements. Normalise one axis of weights and pass that."
             )
-        p = lax.convert_element_type(p, dtypes.default_float() if not _is_float(p) else typeof(p).dtype)
+        p = lax.convert_element_type(
+            p, dtypes.default_float() if not _is_float(p) else typeof(p).dtype
+        )
     own = () if is_count else typeof(a).shape
     if not picks:
         return jnp.zeros((*own[:at], *dims, *own[at + 1 :]), jnp.asarray(a).dtype)

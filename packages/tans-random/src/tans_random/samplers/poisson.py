@@ -7,6 +7,8 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_core.dtype_queries import iinfo
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.approximate_poisson import approximate_poisson
 from tans_random.samplers.arguments import (
     STATIC,
@@ -19,13 +21,12 @@ from tans_random.samplers.arguments import (
     Sharding,
     check_choice,
     common_shape,
+    drawn_once,
     int_dtype,
+    next_words,
     place,
-    split_words,
     spread,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_random.samplers.uniform import unit_uniform
 from tans_xla import composite
 
@@ -52,9 +53,9 @@ def _by_products(words: Any, lam: Value, dtype: Any, impl: Implementation) -> Va
 
     def step(state: tuple[Value, ...]) -> tuple[Value, ...]:
         i, count, words, log_product = state
-        words, sub = split_words(words, impl, 2)
+        words, sub = next_words(words, impl, 2)
         count = lax.select(lax.gt(log_product, bound), lax.add(count, dtype.type(1)), count)
-        u = unit_uniform(sub, impl, shape, np.dtype(kind))
+        u = drawn_once(unit_uniform(sub, impl, shape, np.dtype(kind)))
         return lax.add(i, i.dtype.type(1)), count, words, lax.add(log_product, lax.log(u))
 
     start = (_counter(dtype), lax.full(shape, 0, dtype), words, lax.full_like(lam, 0))
@@ -85,9 +86,10 @@ def _by_rejection(words: Any, lam: Value, dtype: Any, impl: Implementation) -> V
 
     def step(state: tuple[Value, ...]) -> tuple[Value, ...]:
         i, out, is_done, words = state
-        words, u_words, v_words = split_words(words, impl, 3)
-        u = lax.sub(unit_uniform(u_words, impl, shape, np.dtype(kind)), kind(0.5))
-        v = unit_uniform(v_words, impl, shape, np.dtype(kind))
+        words, u_words, v_words = next_words(words, impl, 3)
+        u = drawn_once(unit_uniform(u_words, impl, shape, np.dtype(kind)))
+        v = drawn_once(unit_uniform(v_words, impl, shape, np.dtype(kind)))
+        u = lax.sub(u, kind(0.5))
         u_s = lax.sub(kind(0.5), lax.abs(u))
         slope = lax.add(lax.div(lax.mul(kind(2), a), u_s), b)
         k = lax.floor(lax.add(lax.add(lax.mul(slope, u), lam), kind(0.43)))
@@ -142,13 +144,13 @@ def poisson(
       out_sharding: sharding of the result in explicit mode.
 
     Raises:
-      ValueError: `dtype` is not integer, `lam` does not broadcast, an unknown method, or an array of
-        keys.
+      ValueError: `dtype` is not integer, `lam` does not broadcast, an unknown method, or an array
+        of keys.
       NotImplementedError: the exact method with a key of another generator.
 
     Example:
-      >>> random.poisson(random.key(0), 3.0, (4,)).tolist()
-      [0, 4, 4, 0]
+      >>> random.poisson(random.key(0), 3.0, (8,)).tolist()
+      [0, 0, 4, 4, 1, 2, 2, 6]
     """
     check_choice("poisson", "method", method, ("exact", "approximate"))
     parts = take_apart(key, "poisson")
@@ -159,7 +161,5 @@ def poisson(
         )
     target = int_dtype(dtype, "poisson")
     dims = common_shape(shape, "poisson", lam)
-    out = _poisson(
-        parts.words, lam, shape=dims, dtype=target, impl=parts.impl, method=method
-    )
+    out = _poisson(parts.words, lam, shape=dims, dtype=target, impl=parts.impl, method=method)
     return place(out, out_sharding)

@@ -12,6 +12,8 @@ import tans_lax as lax
 from tans_core import dtypes
 from tans_core.dtype_queries import finfo, issubdtype
 from tans_numpy.creation import requested_dtype
+from tans_random.implementations import Implementation
+from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -27,8 +29,6 @@ from tans_random.samplers.arguments import (
     place,
     static_shape,
 )
-from tans_random.implementations import Implementation
-from tans_random.keys import take_apart
 from tans_xla import composite
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import tans_lax as lax
+from tans_random.implementations import Implementation
 from tans_random.samplers.arguments import (
     STATIC,
     Array,
@@ -16,7 +17,6 @@ from tans_random.samplers.arguments import (
     split_words,
     spread,
 )
-from tans_random.implementations import Implementation
 from tans_random.samplers.normal import real_normal
 from tans_random.samplers.uniform import unit_uniform
 from tans_xla import composite

@@ -70,9 +70,7 @@ def _fraction(a: Value, b: Value, x: Value, active: Value) -> Value:
         new_c, new_d, change = _level(new_c, new_d, odd)
         new_h = mul(h, mul(even_change, change))
         more = gt(abs_(sub(change, one)), kind(finfo(typeof(x).dtype).eps))
-        c, d, h = (
-            select(alive, n, o) for n, o in ((new_c, c), (new_d, d), (new_h, h))
-        )
+        c, d, h = (select(alive, n, o) for n, o in ((new_c, c), (new_d, d), (new_h, h)))
         return add(m, one), bitwise_and(alive, more), c, d, h
 
     def _level(c: Value, d: Value, term: Value) -> tuple[Value, Value, Value]:

@@ -7,6 +7,4 @@ from tans_lax.elementwise.emit_wide import program
 from tans_lax.elementwise.incomplete_beta import regularized_incomplete_beta_p
 from tans_lax.elementwise.incomplete_beta.fraction import incomplete_beta
 
-LOWERING: Final[dict[Primitive, Any]] = {
-    regularized_incomplete_beta_p: program(incomplete_beta)
-}
+LOWERING: Final[dict[Primitive, Any]] = {regularized_incomplete_beta_p: program(incomplete_beta)}

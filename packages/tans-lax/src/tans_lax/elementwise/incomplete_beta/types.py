@@ -6,6 +6,4 @@ from tans_core import Primitive
 from tans_lax.elementwise.incomplete_beta import regularized_incomplete_beta_p
 from tans_lax.elementwise.signatures import FLOATING, TypeRule, nary
 
-TYPES: Final[dict[Primitive, TypeRule]] = {
-    regularized_incomplete_beta_p: nary("betainc", FLOATING)
-}
+TYPES: Final[dict[Primitive, TypeRule]] = {regularized_incomplete_beta_p: nary("betainc", FLOATING)}

@@ -12,6 +12,5 @@ from tans_lax.elementwise.incomplete_gamma import (
 from tans_lax.rows import Rule, elementwise_batching
 
 BATCHING: Final[dict[Primitive, Rule]] = {
-    p: elementwise_batching(p)
-    for p in (igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p)
+    p: elementwise_batching(p) for p in (igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p)
 }

@@ -49,4 +49,6 @@ JVP: Final[dict[Primitive, Rule]] = {
     random_gamma_grad_p: not_differentiable("second derivatives of a gamma sample are not known"),
 }
 
-TRANSPOSE: Final[dict[Primitive, Rule]] = dict.fromkeys((igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p), not_linear)
+TRANSPOSE: Final[dict[Primitive, Rule]] = dict.fromkeys(
+    (igamma_p, igammac_p, igamma_grad_a_p, random_gamma_grad_p), not_linear
+)

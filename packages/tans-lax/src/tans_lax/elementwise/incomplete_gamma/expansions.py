@@ -182,7 +182,9 @@ def _evaluate_fraction(a: Value, x: Value, active: Value) -> tuple[Value, Value]
         d_change = add(mul(dc, ratio), mul(new_c, dd))
         dk = add(mul(dk, change), mul(k, d_change))
         k = mul(k, change)
-        more = bitwise_or(_is_relevant(sub(change, one), change), _is_relevant(mul(k, d_change), dk))
+        more = bitwise_or(
+            _is_relevant(sub(change, one), change), _is_relevant(mul(k, d_change), dk)
+        )
         return (new_c, dc, ratio, dd, k, dk), more
 
     d = div(one, sub(add(x, one), a))
