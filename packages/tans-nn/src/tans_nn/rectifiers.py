@@ -96,7 +96,7 @@ def hard_silu(x: ArrayLike) -> Array:
       x: any shape and dtype; integers become floats.
 
     Example:
-      >>> hard_silu(jnp.array([-3.0, 6.0])).tolist()
+      >>> hard_silu(jnp.array([0.0, 6.0])).tolist()
       [0.0, 6.0]
 
     References:

@@ -1,7 +1,7 @@
 """Reductions over segments: elements that carry the same number are combined."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,32 @@ from tans_numpy.reductions import prod, sum
 __all__ = ("segment_max", "segment_min", "segment_prod", "segment_sum")
 
 type Array = Any
+
+_DETAILS: Final = """
+
+    Args:
+      data: [n, ...], the elements.
+      segment_ids: [n] integers, the segment of each element; elements whose number is negative or
+        not below `num_segments` are left out.
+      num_segments: static number of segments; one more than the largest number if None.
+      indices_are_sorted: promise that the numbers ascend.
+      unique_indices: promise that no number occurs twice.
+      bucket_size: combine so many elements at a time, and then the partial results; rounding
+        errors of long segments become smaller.
+      mode: what to do with numbers out of range, as in ``x.at``.
+      out_sharding: sharding of the result in explicit mode.
+
+    Returns:
+      Array [num_segments, ...]; segments without elements hold the neutral element.
+
+    Raises:
+      ValueError: `num_segments` is negative.
+      TypeError: `segment_ids` is traced and `num_segments` is missing.
+
+    Example:
+      >>> {name}(jnp.array([1, 2, 3]), jnp.array([0, 0, 1])).tolist()
+      [{first}, 3]
+    """
 
 
 def _smallest(dtype: Any) -> Any:
@@ -77,51 +103,24 @@ def _segment_reduction(
         }
 
         def reduce(data: Array, ids: Array) -> Array:
-            dims = (count, *data.shape[1:])
-            start = full(dims, unit(dtype), dtype)
+            start = full((count, *data.shape[1:]), unit(dtype), dtype)
             return getattr(start.at[ids], method)(data, **options)
 
-        if bucket_size is None:
+        if bucket_size is None or not data.shape[0]:
             out = reduce(data, segment_ids)
         else:
-            starts = range(0, data.shape[0], bucket_size)
             parts = [
-                reduce(data[i : i + bucket_size], segment_ids[i : i + bucket_size]) for i in starts
+                reduce(data[i : i + bucket_size], segment_ids[i : i + bucket_size])[None]
+                for i in range(0, data.shape[0], bucket_size)
             ]
-            if not parts:
-                parts = [reduce(data, segment_ids)]
-            stacked = lax.concatenate([p[None] for p in parts], 0)
-            out = bucket_reduction(stacked, axis=0).astype(dtype)
+            out = bucket_reduction(lax.concatenate(parts, 0), axis=0).astype(dtype)
         if out_sharding is not None:
             out = lax.reshape(out, out.shape, out_sharding=out_sharding)
         return out
 
     reduction.__name__ = reduction.__qualname__ = name
-    reduction.__doc__ = f"""{summary}
-
-    Args:
-      data: [n, ...], the elements.
-      segment_ids: [n] integers, the segment of each element; elements whose number is negative or
-        not below `num_segments` are left out.
-      num_segments: static number of segments; one more than the largest number if None.
-      indices_are_sorted: promise that the numbers ascend.
-      unique_indices: promise that no number occurs twice.
-      bucket_size: combine so many elements at a time, and then the partial results; rounding
-        errors of long segments become smaller.
-      mode: what to do with numbers out of range, as in ``x.at``.
-      out_sharding: sharding of the result in explicit mode.
-
-    Returns:
-      Array [num_segments, ...]; segments without elements hold the neutral element.
-
-    Raises:
-      ValueError: `num_segments` is negative.
-      TypeError: `segment_ids` is traced and `num_segments` is missing.
-
-    Example:
-      >>> {name}(jnp.array([1, 2, 3]), jnp.array([0, 0, 1])).tolist()
-      [{ {"sum": 3, "prod": 2, "max": 2, "min": 1}[kind] }, 3]
-    """
+    first = {"sum": 3, "prod": 2, "max": 2, "min": 1}[kind]
+    reduction.__doc__ = summary + _DETAILS.format(name=name, first=first)
     return reduction
 
 

@@ -208,7 +208,7 @@ def fftconvolve(
       ValueError: unknown mode, different ranks, or empty operands.
 
     Example:
-      >>> fftconvolve(jnp.array([1.0, 2.0]), jnp.array([1.0, 1.0])).round(3).tolist()
+      >>> fftconvolve(jnp.array([1.0, 2.0]), jnp.array([1.0, 1.0])).round().tolist()
       [1.0, 3.0, 2.0]
     """
     in1, in2 = _operands("fftconvolve", in1, in2)

@@ -6,7 +6,7 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
-from tans_scipy.linalg.solving import check_square
+from tans_scipy.linalg.operands import check_square
 from tans_xla import composite
 
 type Array = Any

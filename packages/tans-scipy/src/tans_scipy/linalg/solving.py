@@ -6,26 +6,13 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
+from tans_scipy.linalg.factors import cholesky
+from tans_scipy.linalg.operands import check_square
 from tans_xla import composite
 
 type Array = Any
 
 _KINDS = ("gen", "sym", "her", "pos")
-
-
-def check_square(name: str, a: Array) -> int:
-    """Return the size of square matrices.
-
-    Raises:
-      ValueError: the last two dimensions differ.
-    """
-    dims = typeof(a).shape
-    if len(dims) < 2 or dims[-1] != dims[-2]:
-        raise ValueError(
-            f"{name}: given an array of shape {dims}, expected square matrices [..., n, n]. "
-            "Transpose or slice it."
-        )
-    return dims[-1]
 
 
 def _as_columns(name: str, a: Array, b: Array) -> tuple[Array, Array, bool]:
@@ -109,8 +96,6 @@ def cho_factor(
     Returns:
       The factor, and `lower`.
     """
-    from tans_scipy.linalg.factors import cholesky
-
     del overwrite_a, check_finite
     return cholesky(a, lower=lower), lower
 
