@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-import tans_lax as lax
 from tans_core import Array, tree
 from tans_lax.gather_scatter import GatherScatterMode
 from tans_lax.mesh import reshard_array, whole
@@ -173,10 +172,8 @@ class _IndexUpdateRef:
         """
         mode = GatherScatterMode.from_any(mode)
         options = Options(mode, None, indices_are_sorted, unique_indices, wrap_negative_indices)
-        x, index = self.array, self.index
-        if out_sharding is not None:
-            x, index = tree.map(whole, (x, index), is_leaf=_is_index)
-        parsed = parse(index, x.shape)
+        x = self.array
+        parsed = parse(self.index, x.shape)
         if not is_unrepeated(parsed, options):
             return apply_repeated(x, parsed, func, options)
         read = options._replace(mode=GatherScatterMode.CLIP)
