@@ -60,6 +60,13 @@ def test_dtypes():
         close(fft.fft(x), np.fft.fft(x), 1e-12)
 
 
+def test_transforms_of_nothing():
+    assert fft.fft(np.zeros(0)).shape == fft.irfft(np.zeros(0)).shape == (0,)
+    assert fft.rfft(np.zeros((2, 0))).shape == (2, 0)
+    assert fft.irfft(np.ones(1)).shape == (0,)
+    assert fft.fftn(np.float32(2)).dtype == np.complex64
+
+
 def test_transforms_run_under_jit():
     close(jit(fft.fftn)(Z), np.fft.fftn(Z))
 

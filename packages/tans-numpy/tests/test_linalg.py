@@ -139,6 +139,11 @@ def test_norms_of_matrices_equal_numpy(order, keepdims):
         close(out, np.linalg.matrix_norm(wide(x), ord=order, keepdims=keepdims), "complex64")
 
 
+@pytest.mark.parametrize("order", ["fro", "nuc", 1, 2, np.inf])
+def test_norms_of_empty_matrices_are_zero(order):
+    assert float(linalg.norm(np.zeros((0, 0)), order)) == 0
+
+
 @pytest.mark.parametrize("order", [None, 0, 1, -1, 2, 3, 2.5, np.inf, -np.inf])
 def test_norms_of_vectors_equal_numpy(order):
     x = sample((3, 4), "float32")

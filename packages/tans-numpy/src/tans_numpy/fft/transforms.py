@@ -60,7 +60,8 @@ def _lengths(
     if lengths is None:
         lengths = tuple(shape[axis] for axis in axes)
         if kind is FftType.IRFFT and lengths:
-            lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
+            lengths = (*lengths[:-1], max(0, 2 * (lengths[-1] - 1)))
+        return lengths
     if len(lengths) != len(axes):
         raise ValueError(
             f"{name}: given lengths {lengths} for axes {axes}, expected one length for each axis. "
@@ -82,12 +83,13 @@ def _apply(
     if typeof(a).dtype.itemsize < 4:
         a = lax.convert_element_type(a, np.float32)
     if not axes:
-        return a
+        stays = kind is FftType.RFFT or typeof(a).dtype.kind == "c"
+        return a if stays else lax.complex(a, lax.full_like(a, 0))
     last = tuple(range(typeof(a).ndim - len(axes), typeof(a).ndim))
     a = moveaxis(a, axes, last)
     held = lengths
     if kind is FftType.IRFFT:
-        held = (*lengths[:-1], lengths[-1] // 2 + 1)
+        held = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
     a = _in_turns(_resized(a, held), kind, lengths)
     return moveaxis(_scaled(a, kind, lengths, norm), last, axes)
 

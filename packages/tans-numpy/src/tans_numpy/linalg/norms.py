@@ -132,8 +132,10 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
 def _matrix_spectral(x: Any, *, axes: tuple[int, int], order: Any, keepdims: bool) -> Array:
     (x,) = promote_dtypes_inexact("norm", x)
     s = svdvals(moveaxis(x, axes, (-2, -1)))
-    combine = {"nuc": reduce.sum, 2: reduce.max, -2: reduce.min}[order]
-    out = combine(s, -1)
+    if order == 2:
+        out = reduce.max(s, -1, initial=0.0)
+    else:
+        out = (reduce.sum if order == "nuc" else reduce.min)(s, -1)
     return keep_dims(out, typeof(x).shape, tuple(sorted(axes))) if keepdims else out
 
 
@@ -145,7 +147,7 @@ def _matrix_sums(x: Any, *, axes: tuple[int, int], order: float, keepdims: bool)
     sums = lax.reduce_sum(_magnitude(x), (inner,))
     if outer > inner:
         outer -= 1
-    out = (reduce.max if order > 0 else reduce.min)(sums, outer)
+    out = reduce.max(sums, outer, initial=0.0) if order > 0 else reduce.min(sums, outer)
     return keep_dims(out, typeof(x).shape, tuple(sorted(axes))) if keepdims else out
 
 
