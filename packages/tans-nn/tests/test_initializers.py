@@ -76,7 +76,7 @@ def test_orthogonal_rows_or_columns():
 
 
 def test_delta_orthogonal_is_orthogonal_at_the_centre():
-    x = np.asarray(init.delta_orthogonal()(random.key(0), (3, 3, 2, 4)))
+    x = np.array(init.delta_orthogonal()(random.key(0), (3, 3, 2, 4)))
     np.testing.assert_allclose(x[1, 1] @ x[1, 1].T, np.eye(2), atol=1e-5)
     x[1, 1] = 0
     assert not x.any()
