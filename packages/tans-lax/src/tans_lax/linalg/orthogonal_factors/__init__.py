@@ -89,8 +89,8 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
 
     Example:
       >>> import numpy as np
-      >>> householder_product(np.array([[1.0], [0.0]]), np.array([2.0])).tolist()
-      [[-1.0], [0.0]]
+      >>> householder_product(np.array([[1.0], [1.0]]), np.array([1.0])).tolist()
+      [[0.0], [-1.0]]
     """
     return householder_product_p.bind(a, taus)
 
