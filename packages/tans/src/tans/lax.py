@@ -6,10 +6,12 @@ from typing import Any
 import tans_lax
 from tans_autodiff import custom_linear_solve as custom_linear_solve
 from tans_autodiff import custom_root as custom_root
-from tans_autodiff.linear_maps import custom_linear_solve_p as linear_solve_p
+from tans_autodiff.linear_maps import custom_linear_solve_p
 from tans_batching import map as map
 from tans_lax import linalg as linalg
 from tans_xla.transfer import device_put_p as device_put_p
+
+linear_solve_p = custom_linear_solve_p  # JAX's name
 
 # ``import tans.lax.linalg`` finds the module here.
 sys.modules[f"{__name__}.linalg"] = linalg
