@@ -249,13 +249,14 @@ def test_compiled_programs_are_freed_with_their_function():
     assert ref() is None
 
 
-def test_real_jax_in_the_process_is_refused(tmp_path):
+@pytest.mark.parametrize("order", ["import jax; import tans", "import tans; import jax"])
+def test_real_jax_in_the_process_is_refused(tmp_path, order):
     import subprocess
 
     package = tmp_path / "jax"
     package.mkdir()
     (package / "__init__.py").write_text("__version__ = '0.12.0.1'\n")
-    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import jax; import tans"
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {order}"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )

@@ -1,3 +1,6 @@
+import pytest
+
+
 def test_import_starts_no_client_and_no_thread(run_python):
     out = run_python(
         """
@@ -56,12 +59,13 @@ def test_import_after_another_owner_of_the_array_class(run_python):
 FAKE_JAX = '__version__ = "0.12.0"\n'
 
 
-def test_import_of_jax_afterwards_is_refused(run_python, tmp_path):
+@pytest.mark.parametrize("first", ["tans_core", "tans_xla"])
+def test_import_of_jax_afterwards_is_refused(run_python, tmp_path, first):
     (tmp_path / "jax.py").write_text(FAKE_JAX)
     out = run_python(
-        """
+        f"""
         import importlib.util
-        import tans_xla
+        import {first}
         print(importlib.util.find_spec("jax") is not None)
         try:
             import jax

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tans_core import coexistence
+from tans_core import coexistence, import_guard
 from tans_core._jaxlib import NamedSharding
 from tans_core.mesh import EMPTY_ABSTRACT_MESH, AbstractMesh, AxisType, Mesh
 from tans_core.partition_spec import UNCONSTRAINED, AxisName, PartitionSpec, partition_axes
@@ -84,6 +84,8 @@ def _check_state_axes(mesh: Any, spec: PartitionSpec) -> None:
 
 
 # C++ looks the function up by name once, at the first sharding, and keeps it for the process.
+# From here on jax would find our function, so its import is refused.
 coexistence.check_alone()
+import_guard.install_guard()
 with coexistence.stub_modules({"jax._src.named_sharding": {"check_pspec": check_pspec}}):
     NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec())

@@ -14,10 +14,8 @@ import numpy as np
 from tans_core import coexistence
 from tans_core.sharding import single_device_sharding
 from tans_core.types import ShapedArray
-from tans_xla import import_guard
 from tans_xla._jaxlib import ArrayImpl, Client, batched_device_put
 
-import_guard.install_guard()
 _lock: Final = threading.Lock()
 _state: Final[dict[str, bool]] = {"prepared": False}
 
