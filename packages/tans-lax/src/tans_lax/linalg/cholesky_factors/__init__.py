@@ -59,9 +59,8 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
 
     Example:
       >>> import numpy as np
-      >>> r = cholesky_update(np.array([[3.0]]), np.array([4.0]))
-      >>> float(r[0, 0])
-      5.0
+      >>> cholesky_update(np.array([[3.0]]), np.array([4.0])).tolist()
+      [[5.0]]
 
     References:
       Golub and Van Loan, "Matrix Computations", 4th edition, section 6.5.4.

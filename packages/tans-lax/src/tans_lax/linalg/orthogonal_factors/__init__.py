@@ -36,8 +36,8 @@ def qr(
     Example:
       >>> import numpy as np
       >>> q, r = qr(np.array([[3.0], [4.0]]), full_matrices=False)
-      >>> round(abs(float(r[0, 0])), 5)
-      5.0
+      >>> np.round(np.abs(r), 4).tolist()
+      [[5.0]]
     """
     return tuple(
         qr_p.bind(

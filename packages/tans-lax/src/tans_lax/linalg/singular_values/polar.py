@@ -54,8 +54,8 @@ def qdwh(
     Example:
       >>> import numpy as np
       >>> u, h, _, converged = qdwh(np.array([[0.0, -2.0], [3.0, 0.0]]))
-      >>> [round(float(v), 4) for v in h[0]], bool(converged)
-      ([3.0, 0.0], True)
+      >>> np.diag(np.round(h, 4)).tolist(), bool(converged)
+      ([3.0, 2.0], True)
 
     References:
       Nakatsukasa, Higham, "Stable and efficient spectral divide and conquer algorithms for the
