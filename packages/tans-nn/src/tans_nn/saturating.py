@@ -88,7 +88,7 @@ def softplus(x: ArrayLike) -> Array:
       >>> round(float(softplus(0.0)), 4)
       0.6931
     """
-    (x,) = promote_dtypes_inexact("softplus", x)
+    x, _ = promote_dtypes_inexact("softplus", x, 0)
     return _softplus(x)
 
 
@@ -132,7 +132,7 @@ def soft_sign(x: ArrayLike) -> Array:
       >>> float(soft_sign(1.0))
       0.5
     """
-    (x,) = promote_dtypes_inexact("soft_sign", x)
+    x, _ = promote_dtypes_inexact("soft_sign", x, 0)
     if dtypes.is_complex(typeof(x).dtype):
         return x / (jnp.abs(x) + 1)
     return _soft_sign(x)
@@ -152,7 +152,7 @@ def mish(x: ArrayLike) -> Array:
     References:
       Misra, "Mish: a self regularized non-monotonic activation function", 2019.
     """
-    (x,) = promote_dtypes_inexact("mish", x)
+    x, _ = promote_dtypes_inexact("mish", x, 0)
     return lax.mul(x, lax.tanh(_softplus(x)))
 
 
