@@ -112,7 +112,11 @@ SIZES = (
         (lambda: vmap(lambda x, k: x)(X, k=X.T), ValueError, r"kwargs\['k'\]"),
         (lambda: vmap(double, in_axes=None)(X), ValueError, "axis_size"),
         (vmap(lambda: 1), ValueError, "axis_size"),
-        (lambda: vmap(double, in_axes=2)(X), ValueError, "axis 2; expected an argument with at least 3"),
+        (
+            lambda: vmap(double, in_axes=2)(X),
+            ValueError,
+            "axis 2; expected an argument with at least 3",
+        ),
         (lambda: vmap(double, in_axes=-3)(X), ValueError, "axis -3"),
         (lambda: vmap(double)(1.0), ValueError, r"argument x of type float32\[\]"),
         (lambda: vmap(double, in_axes=1.5)(X), TypeError, "in_axes=1.5"),

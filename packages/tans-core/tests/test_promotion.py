@@ -50,7 +50,7 @@ c128 c128 - - c128 c128 c128 c128 c128 c128 c128 c128 - - c128 c128 c128 c128 c1
 i* i64* i4 u4 i8 i16 i32 i64 u8 u16 u32 u64 f8a f8b bf16 f16 f32 f64 c64 c128 i64* f64* c128*
 f* f64* - - f64* f64* f64* f64* f64* f64* f64* f64* f8a f8b bf16 f16 f32 f64 c64 c128 f64* f64* c128*
 c* c128* - - c128* c128* c128* c128* c128* c128* c128* c128* - - c64 c64 c64 c128 c64 c128 c128* c128* c128*
-"""
+"""  # noqa: E501  (a table)
 X64_OFF = """
 b1 i8 i16 i32 u8 u16 u32 bf16 f16 f32 c64 i* f* c*
 b1 b1 i8 i16 i32 u8 u16 u32 bf16 f16 f32 c64 i32* f32* c64*

@@ -3,12 +3,13 @@
 import copy
 import functools
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, override
+from dataclasses import dataclass
+from typing import Any, Final, override
 
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Array, ShapedArray, register_value_type
+from tans_core import Array, ArrayImpl, ShapedArray, register_value_type
 from tans_core.dtypes import prng_key
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding
@@ -83,7 +84,8 @@ def dtype_of(impl: Implementation) -> KeyDtype:
     return KeyDtype(impl)
 
 
-class KeyShard(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KeyShard:
     """One device's part of an array of keys.
 
     Attributes:
@@ -247,7 +249,7 @@ class KeyArray(Array):
     def __getitem__(self, index: Any) -> "KeyArray":
         if type(index) is int and self.shape:
             return KeyArray(self.dtype, self._words[index])
-        return self._select(index)
+        return ArrayImpl.__getitem__(self, index)  # pyright: ignore[reportArgumentType]
 
     def __copy__(self) -> "KeyArray":
         return self

@@ -31,5 +31,4 @@ def install() -> None:
         setattr(KeyArray, name, getattr(ArrayImpl, name))
     KeyArray.__eq__ = _comparison(ArrayImpl.__eq__)
     KeyArray.__ne__ = _comparison(ArrayImpl.__ne__)
-    KeyArray._select = ArrayImpl.__getitem__  # pyright: ignore[reportAttributeAccessIssue]
     KeyArray.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]

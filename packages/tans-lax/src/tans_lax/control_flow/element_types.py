@@ -18,9 +18,7 @@ def element_type(aval: Any) -> AbstractValue:
             "dimension on every device."
         )
     spec = spec.update(partitions=spec.partitions[1:])
-    return aval.update(
-        shape=aval.shape[1:], sharding=named_sharding(aval.sharding.mesh, spec)
-    )
+    return aval.update(shape=aval.shape[1:], sharding=named_sharding(aval.sharding.mesh, spec))
 
 
 def stacked_type(aval: Any, length: int) -> AbstractValue:

@@ -96,6 +96,21 @@ def _may_go_on(i: Value, dtype: Any) -> Value:
     return lax.lt(lax.convert_element_type(i, dtype), dtype.type(finfo(dtype).max))
 
 
+def _log_ratio(k: Value, mode: Value, n: Value, odds: Value) -> Value:
+    """Return the logarithm of the probability of `k` over that of the mode."""
+    kind = typeof(n).dtype.type
+    one, half = kind(1), kind(0.5)
+    rest, mode_rest = lax.add(lax.sub(n, k), one), lax.add(lax.sub(n, mode), one)
+    up, mode_up = lax.add(k, one), lax.add(mode, one)
+    out = lax.mul(lax.add(mode, half), lax.log(lax.div(mode_up, lax.mul(odds, mode_rest))))
+    out = lax.add(out, lax.mul(lax.add(n, one), lax.log(lax.div(mode_rest, rest))))
+    out = lax.add(out, lax.mul(lax.add(k, half), lax.log(lax.div(lax.mul(odds, rest), up))))
+    out = lax.add(out, _stirling_tail(mode))
+    out = lax.add(out, _stirling_tail(lax.sub(n, mode)))
+    out = lax.sub(out, _stirling_tail(k))
+    return lax.sub(out, _stirling_tail(lax.sub(n, k)))
+
+
 def _by_rejection(words: Any, n: Value, p: Value, impl: Implementation) -> Value:
     """Sample by transformed rejection with squeeze, for p at most 1/2 and n p at least 10.
 
@@ -115,18 +130,6 @@ def _by_rejection(words: Any, n: Value, p: Value, impl: Implementation) -> Value
     alpha = lax.mul(lax.add(kind(2.83), lax.div(kind(5.1), b)), spread_)
     mode = lax.floor(lax.mul(lax.add(n, one), p))
 
-    def log_bound(k: Value) -> Value:
-        # The logarithm of the probability of k over that of the mode.
-        rest, mode_rest = lax.add(lax.sub(n, k), one), lax.add(lax.sub(n, mode), one)
-        up, mode_up = lax.add(k, one), lax.add(mode, one)
-        out = lax.mul(lax.add(mode, half), lax.log(lax.div(mode_up, lax.mul(odds, mode_rest))))
-        out = lax.add(out, lax.mul(lax.add(n, one), lax.log(lax.div(mode_rest, rest))))
-        out = lax.add(out, lax.mul(lax.add(k, half), lax.log(lax.div(lax.mul(odds, rest), up))))
-        out = lax.add(out, _stirling_tail(mode))
-        out = lax.add(out, _stirling_tail(lax.sub(n, mode)))
-        out = lax.sub(out, _stirling_tail(k))
-        return lax.sub(out, _stirling_tail(lax.sub(n, k)))
-
     def go_on(state: tuple[Value, ...]) -> Value:
         i, _, is_done, _ = state
         return lax.bitwise_and(any_of(lax.bitwise_not(is_done)), _may_go_on(i, dtype))
@@ -144,7 +147,7 @@ def _by_rejection(words: Any, n: Value, p: Value, impl: Implementation) -> Value
         is_out = lax.bitwise_or(lax.lt(k, kind(0)), lax.gt(k, n))
         hat = lax.add(lax.div(a, lax.mul(u_s, u_s)), b)
         left = lax.log(lax.div(lax.mul(v, alpha), hat))
-        later = lax.bitwise_and(lax.bitwise_not(is_out), lax.le(left, log_bound(k)))
+        later = lax.bitwise_and(lax.bitwise_not(is_out), lax.le(left, _log_ratio(k, mode, n, odds)))
         accept = lax.bitwise_or(at_once, later)
         out = lax.select(accept, k, out)
         return lax.add(i, np.int32(1)), out, lax.bitwise_or(is_done, accept), words

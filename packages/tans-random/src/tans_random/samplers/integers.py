@@ -32,12 +32,18 @@ from tans_xla import composite
 def _randint(
     words: Any, low: Any, high: Any, *, shape: Shape, dtype: Any, impl: Implementation
 ) -> Array:
+    if dtype.itemsize >= 4:
+        return _integers(words, low, high, shape, dtype, impl)
+    # Narrow integers are drawn as 32-bit ones; the end of the interval may exceed the dtype.
+    info, wide = iinfo(dtype), np.dtype(np.int32)
+    low, high = (_clamped(v, wide, info.min, info.max + 1) for v in (low, high))
+    return lax.convert_element_type(_integers(words, low, high, shape, wide, impl), dtype)
+
+
+def _integers(
+    words: Any, low: Any, high: Any, shape: Shape, dtype: Any, impl: Implementation
+) -> Array:
     info = iinfo(dtype)
-    if dtype.itemsize < 4:
-        # Narrow integers are drawn as 32-bit ones; the end of the interval may exceed the dtype.
-        low, high = (_clamped(v, np.dtype(np.int32), info.min, info.max + 1) for v in (low, high))
-        out = _randint.inline(words, low, high, shape=shape, dtype=np.dtype(np.int32), impl=impl)
-        return lax.convert_element_type(out, dtype)
     unsigned = np.dtype(f"uint{dtype.itemsize * 8}")
     width = dtype.itemsize * 8
     too_high = lax.gt(high, typeof(high).dtype.type(info.max)) if _is_wider(high, dtype) else None
