@@ -249,7 +249,7 @@ class KeyArray(Array):
     def __getitem__(self, index: Any) -> "KeyArray":
         if type(index) is int and self.shape:
             return KeyArray(self.dtype, self._words[index])
-        return ArrayImpl.__getitem__(self, index)  # pyright: ignore[reportArgumentType]
+        return ArrayImpl.__getitem__(self, index)  # pyright: ignore[reportReturnType]
 
     def __copy__(self) -> "KeyArray":
         return self
