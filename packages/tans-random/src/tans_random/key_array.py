@@ -102,6 +102,7 @@ class KeyShard:
 
 
 _FEW: Final = 16
+_get: Final[Any] = ArrayImpl.__getitem__
 
 
 @composite
@@ -249,7 +250,7 @@ class KeyArray(Array):
     def __getitem__(self, index: Any) -> "KeyArray":
         if type(index) is int and self.shape:
             return KeyArray(self.dtype, self._words[index])
-        return ArrayImpl.__getitem__(self, index)  # pyright: ignore[reportReturnType]
+        return _get(self, index)
 
     def __copy__(self) -> "KeyArray":
         return self
