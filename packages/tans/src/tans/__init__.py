@@ -60,6 +60,8 @@ __all__ = sorted([*_MODULE_OF, *_SUBMODULES, "config"])  # noqa: PLE0605  (from 
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES or not _MODULE_OF.get(name, "tans_core").startswith("tans_core"):
+        import_module("tans_numpy")  # gives arrays and traced values their operators
     if name in _MODULE_OF:
         found = getattr(import_module(_MODULE_OF[name]), name)
     elif name in _SUBMODULES:
