@@ -24,8 +24,6 @@ _PUBLIC: Final = {
         default_matmul_precision default_prng_impl disable_jit enable_checks enable_custom_prng
         enable_x64 explain_cache_misses legacy_prng_key log_compiles make_user_context no_execution
         no_tracing numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable
-        transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
-        transfer_guard_host_to_device
     """,
     "tans_core.partition_spec": "P",
     "tans_core.sharding": "NamedSharding",
@@ -39,6 +37,10 @@ _PUBLIC: Final = {
     "tans_xla.make_array": """
         live_arrays make_array_from_callback make_array_from_single_device_arrays
     """,
+    "tans_xla.guards": """
+        transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
+        transfer_guard_host_to_device
+    """,
     "tans_xla.shards": "Shard",
     "tans_xla.transfer": "copy_to_host_async",
     "tans_batching": "vmap",
@@ -50,8 +52,8 @@ _PUBLIC: Final = {
 }
 _SUBMODULES: Final = frozenset(
     """
-    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors flatten_util
-    image lax nn numpy ops random scipy sharding stages test_util tree tree_util typing
+    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors experimental
+    flatten_util image lax nn numpy ops random scipy sharding stages test_util tree tree_util typing
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
