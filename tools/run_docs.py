@@ -25,7 +25,13 @@ import pytest
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w+-]*)(?: file=(?P<file>\S+))?")
 # Names that docstring examples may use without importing them.
-EXAMPLE_NAMES = {"tans": "tans", "jnp": "tans.numpy", "lax": "tans.lax", "np": "numpy"}
+EXAMPLE_NAMES = {
+    "tans": "tans",
+    "jnp": "tans.numpy",
+    "lax": "tans.lax",
+    "random": "tans.random",
+    "np": "numpy",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def where(
 
     Example:
       >>> where(jnp.array([True, False]), 1.0, 2.0)
-      Array([1., 2.], dtype=float32)
+      Array([1., 2.], dtype=float32, weak_type=True)
     """
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)

@@ -187,7 +187,8 @@ def _import(external: Any, device: Device, copy: bool | None) -> ArrayImpl:
             ) from None
         raise
     if copy:
-        array = array.__copy__()
+        # The owner may write to its memory as soon as this returns.
+        array = array.__copy__().block_until_ready()
     return _canonical(array, copy)
 
 
