@@ -80,7 +80,7 @@ def test_place_names_function_line_and_transformation():
     [
         ("/home/me/tans_experiments/train.py", True),
         ("/home/me/train.py", True),
-        ("/work/packages/tans-xla/tests/test_jit.py", True),
+        ("/home/user/packages/tans-xla/tests/test_jit.py", True),
         ("C:\\lib\\site-packages\\tans_numpy\\sorting.py", False),
         ("/lib/site-packages/tans_lax/__init__.py", False),
         ("<frozen importlib._bootstrap>", False),
