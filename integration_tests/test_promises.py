@@ -81,7 +81,7 @@ def test_jit_of_a_large_chain_is_faster_than_eager():
     def least(f):
         f(x).block_until_ready()
         times = []
-        for _ in range(3):
+        for _ in range(7):
             start = time.perf_counter()
             f(x).block_until_ready()
             times.append(time.perf_counter() - start)

@@ -14,8 +14,13 @@ COLUMNS = {
     "evaluation", "discharge",
 }  # fmt: skip
 REQUIRED = ("types", "lowering", "jvp", "transpose", "batching")
-# Reasons that JAX's primitives have too.
-MOST_NOT_DIFFERENTIABLE = 12
+# The rows that say "not differentiable"; a new one needs a decision, and a line here.
+NOT_DIFFERENTIABLE = set(
+    """
+    geqrf hessenberg householder_product igamma_grad_a random_gamma_grad rng_uniform schur
+    select_and_scatter tridiagonal
+    """.split()
+)
 
 
 def _modules():
@@ -58,10 +63,8 @@ def test_no_cell_is_empty(table):
 
 
 def test_few_primitives_are_not_differentiable():
-    refused = [
-        p.name for p in PRIMITIVES if getattr(rules.jvp.find(p), "not_differentiable", False)
-    ]
-    assert len(refused) <= MOST_NOT_DIFFERENTIABLE, refused
+    refused = {p.name for p in PRIMITIVES if hasattr(rules.jvp.find(p), "not_differentiable")}
+    assert refused == NOT_DIFFERENTIABLE
 
 
 def test_column_files_make_no_arrays():

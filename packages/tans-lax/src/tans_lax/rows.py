@@ -186,6 +186,7 @@ def not_differentiable(reason: str) -> Rule:
             "a rule of its own with custom_jvp."
         )
 
+    rule.not_differentiable = reason  # pyright: ignore[reportFunctionMemberAccess]
     return rule
 
 
