@@ -30,7 +30,7 @@ type Cotangent = Any  # a Value, or a symbolic zero
 
 
 class ValueAccum:
-    """Sums the cotangents of one value; the functional `tans_core.context.GradAccum`."""
+    """Sums the cotangents of one value; the functional `tans_core.accumulators.GradAccum`."""
 
     __slots__ = ("aval", "total")
 

@@ -6,17 +6,18 @@ A reader who knows these objects can read every other package.
 from tans_core import config as config_module
 from tans_core import dtypes, errors, rules, tree
 from tans_core._jaxlib import Array, ArrayImpl
+from tans_core.accumulators import AccumRule, GradAccum
 from tans_core.check import check_jaxpr
 from tans_core.context import (
     AxisData,
     BatchContext,
-    GradAccum,
     JVPContext,
     LinearizeContext,
     Linearized,
     Split,
     SplitContext,
     TransposeContext,
+    Transposed,
     merge,
     partition,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "NO_EFFECTS",
     "AbstractToken",
     "AbstractValue",
+    "AccumRule",
     "Array",
     "ArrayImpl",
     "Atom",
@@ -100,6 +102,7 @@ __all__ = [
     "Trace",
     "Tracer",
     "TransposeContext",
+    "Transposed",
     "Typed",
     "TypedOp",
     "Var",

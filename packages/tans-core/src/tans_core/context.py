@@ -7,9 +7,9 @@ transformations' packages implement them.
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from tans_core.accumulators import Kind
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
-from tans_core.types import AbstractValue
 
 type Mask = tuple[bool, ...]
 type Dims = tuple[int | None, ...]
@@ -63,6 +63,21 @@ class Split(NamedTuple):
     unknown_out: Mask
 
 
+class Transposed(NamedTuple):
+    """A transposed body that serves accumulators.
+
+    Attributes:
+      program: ``(*nonlinear_ins, *refs, *nonzero_cts) -> (*cts, *logs)``: the refs to add in, and
+        the nonzero cotangents of the inputs of kind "value".
+      nonzero: which of those inputs (in order) have a cotangent.
+      logs: structure of the backward-pass logs, a dict; without leaves when there are none.
+    """
+
+    program: ClosedJaxpr
+    nonzero: Mask
+    logs: Any
+
+
 class JVPContext(Protocol):
     """What a JVP row of a call-like primitive may ask for."""
 
@@ -95,6 +110,12 @@ class TransposeContext(Protocol):
         """
         ...
 
+    def transpose_into(
+        self, body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask, kinds: tuple[Kind, ...]
+    ) -> Transposed:
+        """Transpose a body for accumulators; `kinds` has one entry per linear input."""
+        ...
+
 
 class SplitContext(Protocol):
     """What a partial-evaluation row may ask for."""
@@ -121,24 +142,6 @@ class BatchContext(Protocol):
         self, body: ClosedJaxpr, axis: AxisData, dims_in: Dims, dims_out: Dims | None = None
     ) -> tuple[ClosedJaxpr, Dims]:
         """Return the body mapped over `axis`; `dims_out` forces the outputs' dimensions."""
-        ...
-
-
-class GradAccum(Protocol):
-    """Collects the cotangents of one value during transposition."""
-
-    aval: AbstractValue
-
-    def accum(self, ct: Any) -> None:
-        """Add a cotangent of the whole value (a symbolic zero adds nothing)."""
-        ...
-
-    def accum_at(self, index: Any, ct: Any) -> None:
-        """Add a cotangent of the part of the value that `index` selects."""
-        ...
-
-    def freeze(self) -> Any:
-        """Return the sum: a value, or a symbolic zero when nothing was added."""
         ...
 
 
