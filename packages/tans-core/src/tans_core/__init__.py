@@ -4,7 +4,7 @@ A reader who knows these objects can read every other package.
 """
 
 from tans_core import config as config_module
-from tans_core import dtypes, errors, rules, tree
+from tans_core import dtypes, errors, refs, rules, tree
 from tans_core._jaxlib import Array, ArrayImpl
 from tans_core.accumulators import AccumRule, GradAccum
 from tans_core.check import check_jaxpr
@@ -41,6 +41,7 @@ from tans_core.jaxpr import (
     subjaxprs,
 )
 from tans_core.primitive import Primitive
+from tans_core.refs import AbstractRef, RefCell, is_ref_type
 from tans_core.rules import ContextRule, RuleTable, Typed
 from tans_core.staging import (
     JaxprTrace,
@@ -68,6 +69,7 @@ __all__ = [
     "INTERFACE",
     "INTERFACE_OLDEST",
     "NO_EFFECTS",
+    "AbstractRef",
     "AbstractToken",
     "AbstractValue",
     "AccumRule",
@@ -95,6 +97,7 @@ __all__ = [
     "Literal",
     "MissingRuleError",
     "Primitive",
+    "RefCell",
     "RuleTable",
     "ShapedArray",
     "Split",
@@ -122,6 +125,7 @@ __all__ = [
     "hoist_consts",
     "is_evaluating",
     "is_linear_input",
+    "is_ref_type",
     "is_value",
     "is_zero",
     "jaxpr_as_fun",
@@ -130,6 +134,7 @@ __all__ = [
     "named_scope",
     "partition",
     "recording_trace",
+    "refs",
     "register_value_type",
     "require_interface",
     "rules",

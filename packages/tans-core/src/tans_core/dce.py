@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_core import rules
-from tans_core.jaxpr import ClosedJaxpr, DropVar, Eqn, Jaxpr, Literal, Var, join_effects
+from tans_core.jaxpr import ClosedJaxpr, DropVar, Eqn, Jaxpr, Literal, Var
+from tans_core.refs import (
+    AccumEffect,
+    InternalMutableArrayEffect,
+    RefEffect,
+    WriteEffect,
+    is_ref_type,
+)
 
 
 def dce_jaxpr(
@@ -26,11 +33,13 @@ def dce_jaxpr(
         for v, used in zip(jaxpr.outvars, used_outputs, strict=True)
         if used and type(v) is not Literal
     }
+    # Whoever passed a ref may read it afterwards. Refs made inside live while something reads them.
+    live.update(v for v in (*jaxpr.constvars, *jaxpr.invars) if is_ref_type(v.aval))
     kept: list[Eqn] = []
     for eqn in reversed(jaxpr.eqns):
         outvars = eqn.outvars
         if len(outvars) == 1 and not eqn.op.primitive.call_like:
-            new = eqn if outvars[0] in live or eqn.op.effects else None
+            new = eqn if outvars[0] in live or _acts(eqn, live) else None
         else:
             new = _live_part(eqn, live)
         if new is not None:
@@ -51,7 +60,7 @@ def dce_jaxpr(
         [v for v, used in zip(jaxpr.invars, used_inputs, strict=True) if used],
         [v for v, used in zip(jaxpr.outvars, used_outputs, strict=True) if used],
         kept,
-        join_effects(kept),
+        None,
         jaxpr.debug_info,
     )
     return ClosedJaxpr(new_jaxpr, [c for _, c in consts]), used_inputs
@@ -59,7 +68,7 @@ def dce_jaxpr(
 
 def _live_part(eqn: Eqn, live: set[Var]) -> Eqn | None:
     used = [v in live for v in eqn.outvars]
-    if not any(used) and not eqn.op.effects:
+    if not any(used) and not _acts(eqn, live):
         return None
     rule: Callable[..., Any] | None = rules.dce.find(eqn.op.primitive)
     if rule is None or (all(used) and not _may_shrink(eqn)):
@@ -68,6 +77,17 @@ def _live_part(eqn: Eqn, live: set[Var]) -> Eqn | None:
     if new is not None and len(new.invars) != sum(used_inputs):
         raise AssertionError(f"dce rule of {eqn.primitive} disagrees with itself")
     return new
+
+
+def _acts(eqn: Eqn, live: set[Var]) -> bool:
+    """Whether an equation does something besides computing results that somebody may notice."""
+    for effect in eqn.op.effects:
+        if isinstance(effect, WriteEffect | AccumEffect):
+            if eqn.invars[effect.input_index] in live:
+                return True
+        elif not isinstance(effect, RefEffect | InternalMutableArrayEffect):
+            return True
+    return False
 
 
 def _may_shrink(eqn: Eqn) -> bool:

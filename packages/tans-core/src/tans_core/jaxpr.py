@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, final, override
 
 from tans_core.primitive import Primitive
+from tans_core.refs import RefEffect, has_refs, moved_effects
 from tans_core.state import state
 from tans_core.types import AbstractValue
 
@@ -155,7 +156,10 @@ class Jaxpr:
         self.invars = list(invars)
         self.outvars = list(outvars)
         self.eqns = list(eqns)
-        self.effects = join_effects(self.eqns) if effects is None else effects
+        if effects is None or (effects and has_refs(effects)):
+            # Effects on refs name the inputs by position, which the caller may have changed.
+            effects = join_effects(self.eqns, (*self.constvars, *self.invars))
+        self.effects = effects
         self.debug_info = debug_info
 
     @override
@@ -214,12 +218,18 @@ class ClosedJaxpr:
     __repr__ = __str__
 
 
-def join_effects(eqns: Sequence[Eqn]) -> Effects:
-    """Return the union of the equations' effects."""
+def join_effects(eqns: Sequence[Eqn], inputs: Sequence[Var] = ()) -> Effects:
+    """Return the union of the equations' effects; of those on refs, only those on `inputs`."""
     effects = NO_EFFECTS
+    places: dict[Atom, int] | None = None
     for eqn in eqns:
-        if eqn.op.effects:
-            effects |= eqn.op.effects
+        found = eqn.op.effects
+        if not found:
+            continue
+        if any(isinstance(e, RefEffect) for e in found):
+            places = places or {v: i for i, v in enumerate(inputs)}
+            found = moved_effects(found, [places.get(v) for v in eqn.invars])
+        effects |= found
     return effects
 
 

@@ -15,6 +15,7 @@ class Primitive:
       call_like: whether params hold jaxprs; such equations have no type memo and no lowering
         template.
       custom_staging: whether the `staging` table decides how a recording trace treats it.
+      takes_refs: whether operands may be references; call-like primitives take them always.
     """
 
     __slots__ = (
@@ -24,6 +25,7 @@ class Primitive:
         "family",
         "multiple_results",
         "name",
+        "takes_refs",
     )
 
     def __init__(
@@ -34,12 +36,14 @@ class Primitive:
         multiple_results: bool = False,
         call_like: bool = False,
         custom_staging: bool = False,
+        takes_refs: bool = False,
     ) -> None:
         self.name = name
         self.family = family
         self.multiple_results = multiple_results
         self.call_like = call_like
         self.custom_staging = custom_staging
+        self.takes_refs = takes_refs or call_like
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Hand the operation to the current trace; return its result (a list if multiple)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tans_core import rules
 from tans_core._jaxlib import format_document
 from tans_core._jaxlib import pretty_printer as pp
 from tans_core.dce import drop_unused_outvars
@@ -30,7 +31,7 @@ _OPTIONAL_PARAMS = {
 }
 
 
-class _Names:
+class Names:
     """Letters for variables, in order of appearance; one set of names per printed program."""
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class _Names:
         self.counter: Iterator[int] = count()
 
     def __call__(self, var: Atom) -> str:
+        """Return the name of a variable, or the text of a literal."""
         if type(var) is Literal:
             return literal_text(var)
         if type(var) is DropVar:
@@ -69,14 +71,14 @@ def print_jaxpr(jaxpr: Jaxpr | ClosedJaxpr, width: int = _WIDTH) -> str:
     """Return the printed form of a program."""
     if isinstance(jaxpr, ClosedJaxpr):
         jaxpr = jaxpr.jaxpr
-    return format_document(_jaxpr_doc(jaxpr, _Names()), width)
+    return format_document(_jaxpr_doc(jaxpr, Names()), width)
 
 
-def _binder(var: Var, names: _Names) -> str:
-    return f"{names(var)}:{var.aval.str_short()}"
+def _binder(var: Var, names: Names) -> str:
+    return f"{names(var)}:{var.aval.str_short(True)}"
 
 
-def _jaxpr_doc(jaxpr: Jaxpr, names: _Names) -> Any:
+def _jaxpr_doc(jaxpr: Jaxpr, names: Names) -> Any:
     jaxpr = drop_unused_outvars(jaxpr)
     consts = " ".join(_binder(v, names) for v in jaxpr.constvars)
     inputs = " ".join(_binder(v, names) for v in jaxpr.invars)
@@ -100,16 +102,19 @@ def _joined(docs: Sequence[Any]) -> Any:
     return pp.concat(parts)
 
 
-def _eqn_doc(eqn: Eqn, names: _Names) -> Any:
+def _eqn_doc(eqn: Eqn, names: Names) -> Any:
+    if eqn.primitive.takes_refs and (rule := rules.printing.find(eqn.primitive)) is not None:
+        return pp.text(rule(eqn, names))
     outs = " ".join(_binder(v, names) for v in eqn.outvars)
+    show = getattr(eqn.primitive, "shown", None)
+    name, shown = show(eqn.params) if show else (eqn.primitive.name, eqn.params)
     params = [
         _param_doc(k, v, names)
-        for k, v in sorted(eqn.params.items(), key=_param_order)
-        if not (eqn.primitive.call_like and k in _HIDDEN_PARAMS)
-        and not _is_implied(eqn.primitive.name, k, v)
+        for k, v in sorted(shown.items(), key=_param_order)
+        if not (eqn.primitive.call_like and k in _HIDDEN_PARAMS) and not _is_implied(name, k, v)
     ]
     args = " ".join(names(v) for v in eqn.invars)
-    op = pp.text(f"{outs} = {eqn.primitive.name}" if outs else eqn.primitive.name)
+    op = pp.text(f"{outs} = {name}" if outs else name)
     if not params:
         return pp.concat([op, pp.text(f" {args}")])
     inside = pp.nest(2, pp.concat([pp.brk(""), _spaced(params)]))
@@ -130,11 +135,11 @@ def _spaced(docs: Sequence[Any]) -> Any:
     return pp.concat(parts)
 
 
-def _param_doc(name: str, value: Any, names: _Names) -> Any:
+def _param_doc(name: str, value: Any, names: Names) -> Any:
     return pp.concat([pp.text(f"{name}="), _value_doc(value, names)])
 
 
-def _value_doc(value: Any, names: _Names) -> Any:
+def _value_doc(value: Any, names: Names) -> Any:
     if isinstance(value, ClosedJaxpr):
         return _jaxpr_doc(value.jaxpr, names)
     if isinstance(value, Jaxpr):

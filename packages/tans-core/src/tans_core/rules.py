@@ -136,6 +136,7 @@ evaluation: Final = RuleTable[Callable[..., Any]]("evaluation", "evaluation")
 dce: Final = RuleTable[Callable[..., Any]]("dce", "simplify")
 discharge: Final = RuleTable[Callable[..., Any]]("discharge", "discharge")
 to_lo: Final = RuleTable[Callable[..., Any]]("to_lo", "to_lo")
+printing: Final = RuleTable[Callable[..., Any]]("printing", "printing")
 
 ALL_TABLES: Final = (
     types,
@@ -152,4 +153,5 @@ ALL_TABLES: Final = (
     dce,
     discharge,
     to_lo,
+    printing,
 )

@@ -4,10 +4,12 @@ Their meaning belongs to packages above core: tans-lax gives plain arithmetic, t
 API. `fill` sets each function as an attribute of both classes, so a call costs no extra frame.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from tans_core._jaxlib import ArrayImpl
+from tans_core.refs import AbstractRef
 from tans_core.trace import Tracer
 
 OPERATORS: Final = tuple(
@@ -18,6 +20,8 @@ OPERATORS: Final = tuple(
         "neg pos abs invert lt le gt ge eq ne getitem round iter"
     ).split()
 )
+# Tracers of refs read and write with these.
+_BY_TYPE: Final = frozenset("__getitem__ __iter__ at T reshape transpose".split())
 _OWNERS: Final[dict[str, str]] = {}
 
 
@@ -30,11 +34,35 @@ def fill(functions: Mapping[str, Any], package: str) -> None:
     """
     for name, function in functions.items():
         setattr(ArrayImpl, name, function)
-        setattr(Tracer, name, function)
+        setattr(Tracer, name, _by_type(name, function) if name in _BY_TYPE else function)
         _OWNERS[name] = package
     if "__eq__" in functions:
         # Python clears __hash__ only for methods in a class body.
         ArrayImpl.__hash__ = Tracer.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _by_type(name: str, function: Any) -> Any:
+    """Return an attribute of tracers that the type of refs gives a meaning of its own."""
+    own = f"_aval_{name}"
+    if isinstance(function, property):
+        get = function.fget
+
+        def read(tracer: Tracer) -> Any:
+            aval = tracer.aval
+            if type(aval) is AbstractRef and hasattr(AbstractRef, own):
+                return getattr(AbstractRef, own)(tracer)
+            return get(tracer)  # pyright: ignore[reportOptionalCall]
+
+        return property(read, doc=function.__doc__)
+
+    @functools.wraps(function)
+    def call(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        aval = tracer.aval
+        if type(aval) is AbstractRef and hasattr(AbstractRef, own):
+            return getattr(AbstractRef, own)(tracer)(*args, **kwargs)
+        return function(tracer, *args, **kwargs)
+
+    return call
 
 
 def owner(name: str) -> str | None:

@@ -31,6 +31,7 @@ from tans_core.jaxpr import (
 )
 from tans_core.leaks import report_leaks
 from tans_core.primitive import Primitive, unhashable_params
+from tans_core.refs import is_ref_type
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
 from tans_core.types import AbstractValue
@@ -53,6 +54,8 @@ def infer(
     primitive: Primitive, in_avals: tuple[AbstractValue, ...], params: dict[str, Any]
 ) -> TypedOp:
     """Run the type rule, then the sharding rule when a sharding is involved."""
+    if not primitive.takes_refs and any(map(is_ref_type, in_avals)):
+        raise _ref_operand(primitive, in_avals)
     result = rules.types[primitive](*in_avals, **params)
     effects: Effects = NO_EFFECTS
     if type(result) is rules.Typed:
@@ -61,6 +64,14 @@ def infer(
     if is_involved(in_avals, params):
         outs = apply_sharding(primitive, in_avals, outs, params)
     return TypedOp(primitive, in_avals, params, outs, effects)
+
+
+def _ref_operand(primitive: Primitive, in_avals: Sequence[AbstractValue]) -> TypeError:
+    i = next(i for i, a in enumerate(in_avals) if is_ref_type(a))
+    return TypeError(
+        f"{primitive.name}: operand {i} is a ref of type {in_avals[i].str_short(False)}; expected "
+        "an array. Read the value first: write ref[...] instead of ref."
+    )
 
 
 class JaxprTracer(Tracer):

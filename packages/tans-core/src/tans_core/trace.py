@@ -139,7 +139,9 @@ class Tracer(_jaxlib.Array):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if (write := getattr(type(self.aval), "_aval___setitem__", None)) is not None:
+            return write(self)(index, value)
         raise TypeError(
             "an array was assigned to in place, as in x[i] = y, but arrays are immutable. "
             "Write x = x.at[i].set(y), or another method of x.at."
