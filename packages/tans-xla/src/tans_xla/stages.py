@@ -14,6 +14,7 @@ from tans_xla.shape_dtype_struct import ShapeDtypeStruct
 from tans_xla.stage_types import StageTypes
 
 if TYPE_CHECKING:
+    from tans_xla.communication import Communication
     from tans_xla.jit.dispatch import Jitted
     from tans_xla.jit.tracing import Call, Program
     from tans_xla.module import LoweredModule
@@ -289,6 +290,18 @@ class Compiled(StageTypes):
     def memory_analysis(self) -> Any:
         """Return the sizes in bytes of arguments, results and temporaries."""
         return self._executable.loaded.get_compiled_memory_stats()
+
+    def communication(self) -> "Communication":
+        """Return every collective of the program: a sequence of them that prints as a table.
+
+        Example:
+          >>> import tans
+          >>> print(tans.jit(lambda x: x + 1).lower(1.0).compile().communication())
+          communication of <lambda> on one device: none
+        """
+        from tans_xla.communication import report_of
+
+        return report_of(self._executable)
 
     def runtime_executable(self) -> Any:
         """Return the PJRT executable."""
