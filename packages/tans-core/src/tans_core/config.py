@@ -154,6 +154,10 @@ concrete_mesh: Final = Config(
 axis_env: Final = Config(
     "tans_axis_env", (), include_in_jit_key=False, include_in_trace_context=True
 )
+# Attributes for the operations that are being traced: sorted pairs, or None.
+xla_metadata: Final = Config(
+    "tans_xla_metadata", None, include_in_jit_key=True, include_in_trace_context=True
+)
 post_hook: Final = Config(
     "tans_post_hook", None, include_in_jit_key=False, include_in_trace_context=False
 )

@@ -7,9 +7,10 @@ constants. Both are treated as immutable and compared by identity.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, final, override
 
+from tans_core.config import xla_metadata
 from tans_core.primitive import Primitive
 from tans_core.refs import RefEffect, has_refs, moved_effects
-from tans_core.state import state
+from tans_core.state import state, swap_metadata
 from tans_core.types import AbstractValue
 
 type Effects = frozenset[Any]
@@ -78,9 +79,12 @@ class TypedOp:
 
 
 class Eqn:
-    """One equation: ``outvars = op invars``, with the traceback of the user's call."""
+    """One equation: ``outvars = op invars``, with the traceback of the user's call.
 
-    __slots__ = ("invars", "name_stack", "op", "outvars", "traceback")
+    `metadata` are attributes for the compiler, as sorted pairs, or None.
+    """
+
+    __slots__ = ("invars", "metadata", "name_stack", "op", "outvars", "traceback")
 
     def __init__(
         self,
@@ -89,12 +93,14 @@ class Eqn:
         outvars: list[Var],
         traceback: Any = None,
         name_stack: str = "",
+        metadata: Any = None,
     ) -> None:
         self.op = op
         self.invars = invars
         self.outvars = outvars
         self.traceback = traceback
         self.name_stack = name_stack
+        self.metadata = metadata
 
     @property
     def primitive(self) -> Primitive:
@@ -130,7 +136,7 @@ class Eqn:
             tuple(v.aval for v in outvars),
             self.effects if effects is None else effects,
         )
-        return Eqn(op, invars, outvars, self.traceback, self.name_stack)
+        return Eqn(op, invars, outvars, self.traceback, self.name_stack, self.metadata)
 
     @override
     def __repr__(self) -> str:
@@ -241,9 +247,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     old_source, old_names = state.source, state.name_stack
+    metadata = None
+    around = xla_metadata.value
     try:
         for eqn in jaxpr.eqns:
             state.source = eqn.traceback
+            if eqn.metadata is not metadata:
+                metadata = eqn.metadata
+                swap_metadata(around, metadata)
             if eqn.name_stack:
                 state.name_stack = f"{old_names}/{eqn.name_stack}" if old_names else eqn.name_stack
             else:
@@ -257,6 +268,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
                 env[eqn.outvars[0]] = outs
     finally:
         state.source, state.name_stack = old_source, old_names
+        if metadata is not None:
+            xla_metadata.set_local(around)
     return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
 

@@ -1,6 +1,10 @@
 """`Primitive`: one operation of the language; its meaning lives in the rule tables."""
 
+from collections.abc import Iterator
+from numbers import Number
 from typing import Any, override
+
+import numpy as np
 
 from tans_core.state import state
 
@@ -25,6 +29,7 @@ class Primitive:
         "family",
         "multiple_results",
         "name",
+        "param_numbers",
         "takes_refs",
     )
 
@@ -43,6 +48,7 @@ class Primitive:
         self.multiple_results = multiple_results
         self.call_like = call_like
         self.custom_staging = custom_staging
+        self.param_numbers = 0  # set by `note_params`
         self.takes_refs = takes_refs or call_like
 
     def bind(self, *args: Any, **params: Any) -> Any:
@@ -52,6 +58,46 @@ class Primitive:
     @override
     def __repr__(self) -> str:
         return self.name
+
+
+def param_types(primitive: Primitive, params: dict[str, Any]) -> Iterator[Any]:
+    """Return what tells params from others that equal them, for memo keys of `primitive`."""
+    if primitive.param_numbers == _NESTED:
+        return map(_exact, params.values())
+    return map(type, params.values())
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, tuple | frozenset):
+        return type(value), *map(_exact, value)
+    odd = isinstance(value, float | complex | np.inexact)  # 0.0 equals -0.0
+    return (type(value), repr(value)) if odd else type(value)
+
+
+_PLAIN, _NESTED = 1, 2
+
+
+def note_params(primitive: Primitive, params: dict[str, Any]) -> None:
+    """Note, when params are first met, whether they hold numbers: 1, 1.0 and True are equal.
+
+    Keys of primitives without numbers cost nothing more. The functions of Tans make all sizes and
+    axes ints, so tuples of ints in its own families need no key by type.
+    """
+    own = (primitive.family or "").startswith("tans_")
+    for value in params.values():
+        if isinstance(value, tuple | frozenset):
+            level = _NESTED if not own or _holds_inexact(value) else 0
+        elif isinstance(value, float | complex | np.inexact):
+            level = _NESTED
+        else:
+            level = _PLAIN if isinstance(value, Number) else 0
+        primitive.param_numbers = max(primitive.param_numbers, level)
+
+
+def _holds_inexact(value: Any) -> bool:
+    if isinstance(value, tuple | frozenset):
+        return any(map(_holds_inexact, value))
+    return isinstance(value, float | complex | np.inexact)
 
 
 def unhashable_params(primitive: Primitive, params: dict[str, Any]) -> TypeError:

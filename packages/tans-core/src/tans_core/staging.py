@@ -13,7 +13,7 @@ import numpy as np
 from tans_core import rules
 from tans_core._jaxlib import get_traceback as get_traceback
 from tans_core.cache import register_cache
-from tans_core.config import abstract_mesh, check_tracer_leaks
+from tans_core.config import abstract_mesh, check_tracer_leaks, xla_metadata
 from tans_core.debug_info import DebugInfo
 from tans_core.errors import UnexpectedTracerError
 from tans_core.explicit_mode import apply_sharding, is_involved
@@ -30,7 +30,7 @@ from tans_core.jaxpr import (
     eval_closed,
 )
 from tans_core.leaks import report_leaks
-from tans_core.primitive import Primitive, unhashable_params
+from tans_core.primitive import Primitive, note_params, param_types, unhashable_params
 from tans_core.refs import is_ref_type
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
@@ -124,12 +124,20 @@ class JaxprTrace(Trace):
         in_avals = tuple([v.aval for v in invars])
         if primitive.call_like:
             return self.append(infer(primitive, in_avals, params), invars)
-        key = (primitive, in_avals, abstract_mesh.value, *params.items())
+        mesh = abstract_mesh.value
+        if not params:
+            key: tuple[Any, ...] = (primitive, in_avals, mesh)
+        elif not primitive.param_numbers:
+            key = (primitive, in_avals, mesh, *params, *params.values())
+        else:
+            types = param_types(primitive, params)
+            key = (primitive, in_avals, mesh, *params, *params.values(), *types)
         try:
             op = _MEMO.get(key)
         except TypeError:
             raise unhashable_params(primitive, params) from None
         if op is None:
+            note_params(primitive, params)
             op = infer(primitive, in_avals, params)
             if len(_MEMO) >= _MEMO_LIMIT:
                 _MEMO.clear()
@@ -157,11 +165,13 @@ class JaxprTrace(Trace):
             self.effects |= op.effects
         if op.primitive.multiple_results:
             outvars = [Var(aval) for aval in op.out_avals]
-            self.eqns.append(Eqn(op, invars, outvars, source, state.name_stack))
+            self.eqns.append(
+                Eqn(op, invars, outvars, source, state.name_stack, xla_metadata.value)
+            )
             return [JaxprTracer(self, v.aval, v) for v in outvars]
         aval = op.out_avals[0]
         var = Var(aval)
-        self.eqns.append(Eqn(op, invars, [var], source, state.name_stack))
+        self.eqns.append(Eqn(op, invars, [var], source, state.name_stack, xla_metadata.value))
         return JaxprTracer(self, aval, var)
 
     def lift(self, x: Any) -> Atom:

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from tans_core.config import trace_marker
+from tans_core.config import trace_marker, xla_metadata
 
 if TYPE_CHECKING:
     from tans_core.trace import Trace
@@ -37,6 +37,13 @@ def swap_trace(trace: "Trace") -> "Trace":
     if (trace is evaluation) is not (old is evaluation):
         trace_marker.set_local(None if trace is evaluation else _TRACING)
     return old
+
+
+def swap_metadata(around: Any, own: Any) -> None:
+    """Make the attributes of an equation current, added to those of its surroundings."""
+    if own is not None and around is not None:
+        own = tuple(sorted({**dict(around), **dict(own)}.items()))
+    xla_metadata.set_local(around if own is None else own)
 
 
 class set_current_trace:  # noqa: N801  (a context manager in the form of a function)

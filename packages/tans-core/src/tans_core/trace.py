@@ -13,7 +13,7 @@ import numpy as np
 from tans_core import _jaxlib, errors
 from tans_core.cache import register_cache
 from tans_core.jaxpr import ClosedJaxpr, subjaxprs
-from tans_core.primitive import Primitive, unhashable_params
+from tans_core.primitive import Primitive, note_params, param_types, unhashable_params
 from tans_core.rules import evaluation
 from tans_core.state import ThreadState, state
 from tans_core.types import AbstractValue
@@ -195,7 +195,9 @@ class EvalTrace(Trace):
 
     @override
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        key = (primitive, *params.items())
+        key: tuple[Any, ...] = (primitive, *params, *params.values())
+        if primitive.param_numbers:
+            key += tuple(param_types(primitive, params))
         runners = self._runners if not primitive.call_like else self._runners_of_body(params)
         try:
             runner = runners.get(key)
@@ -228,6 +230,7 @@ class EvalTrace(Trace):
         if rule is not None:
             # Not kept: such rules run the bodies in their params, which must not outlive callers.
             return lambda *args: rule(*args, **params)
+        note_params(primitive, params)
         runner = self.compiler(primitive, params)
         if len(runners) >= self.LIMIT:
             for old in list(runners)[: self.LIMIT // 4]:

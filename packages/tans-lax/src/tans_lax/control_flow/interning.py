@@ -14,6 +14,7 @@ import numpy as np
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
 from tans_core.jaxpr import Atom, ClosedJaxpr, Literal
+from tans_core.primitive import param_types
 
 _lock: Final = threading.Lock()
 _BODIES: Final[WeakValueDictionary[Any, ClosedJaxpr]] = WeakValueDictionary()
@@ -52,8 +53,9 @@ def _fingerprint(body: ClosedJaxpr) -> Hashable:
     for eqn in jaxpr.eqns:
         op = eqn.op
         atoms = tuple(number[v] if v in number else _literal(v) for v in eqn.invars)
-        parts.append((op.primitive, atoms, *op.params.items(), op.out_avals, op.effects))
-        parts.append(eqn.name_stack)
+        types = param_types(op.primitive, op.params)
+        parts.append((op.primitive, atoms, *op.params.items(), *types, op.out_avals, op.effects))
+        parts.append((eqn.name_stack, eqn.metadata))
         for var in eqn.outvars:
             number[var] = len(number)
     parts.append(tuple(number[v] if v in number else _literal(v) for v in jaxpr.outvars))

@@ -101,7 +101,7 @@ def extended(closed: ClosedJaxpr, extra: Avals, epilogue: Epilogue) -> ClosedJax
     eqns = [
         *closed.eqns,
         *(
-            Eqn(e.op, [read(v) for v in e.invars], e.outvars, e.traceback, e.name_stack)
+            Eqn(e.op, [read(v) for v in e.invars], e.outvars, e.traceback, e.name_stack, e.metadata)
             for e in tail.eqns
         ),
     ]
