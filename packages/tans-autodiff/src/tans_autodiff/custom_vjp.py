@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_autodiff.custom import custom_vjp_call_p
-from tans_autodiff.custom.calls import VJPCall
+from tans_autodiff.custom.calls import Returns, VJPCall
 from tans_autodiff.custom.forward_again import ForwardThenAgain
 from tans_autodiff.signature import Positions
 from tans_core import tree
@@ -55,6 +55,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.symbolic_zeros = False
         self.optimize_remat = False
         self.generic_batching = False
+        self._returns: Returns = "cotangents"
         self._positions = Positions("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
         self._name = getattr(fun, "__name__", type(fun).__name__)
 
@@ -86,6 +87,72 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
         self.generic_batching = generic_batching
+        self._returns = "cotangents"
+
+    def defvjp_with_logs(
+        self,
+        fwd: Function,
+        bwd: Function,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+        generic_batching: bool = False,
+    ) -> None:
+        """Set a rule that reports values from the backward pass; see `VJP.with_logs`.
+
+        Args:
+          fwd: as for `defvjp`.
+          bwd: ``bwd(*nondiff, residuals, ct)`` returns ``(cotangents, logs)``: the cotangents as
+            for `defvjp`, and None or a dict from keys to pytrees of arrays. A key may occur once in
+            a backward pass.
+          symbolic_zeros: as for `defvjp`.
+          optimize_remat: as for `defvjp`.
+          generic_batching: as for `defvjp`.
+
+        Example:
+          >>> import tans_lax as lax
+          >>> from tans_autodiff import vjp
+          >>> tap = custom_vjp(lambda x: x)
+          >>> tap.defvjp_with_logs(lambda x: (x, None), lambda _, ct: ((ct,), {"slope": ct}))
+          >>> _, f_vjp = vjp(lambda x: lax.square(tap(x)), 3.0)
+          >>> cts, logs = f_vjp.with_logs(1.0)
+          >>> float(cts[0]), float(logs["slope"])
+          (6.0, 6.0)
+        """
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self._returns = "logs"
+
+    def defvjp_with_accums(
+        self,
+        fwd: Function,
+        bwd: Function,
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+        generic_batching: bool = False,
+    ) -> None:
+        """Set a rule that pushes cotangents into accumulators; see `VJP.with_refs`.
+
+        Args:
+          fwd: as for `defvjp`.
+          bwd: ``bwd(*nondiff, residuals, ct, *accums)``: `accums` are trees of accumulators like
+            the arguments; ``accums[i].accum(ct)`` adds a cotangent. A `RefAccum` has the ref it
+            adds to as ``.ref``; a `NullAccum` drops what it is given. Returns None or a dict of
+            logs.
+          symbolic_zeros: as for `defvjp`.
+          optimize_remat: as for `defvjp`.
+          generic_batching: as for `defvjp`.
+
+        Example:
+          >>> import tans_lax as lax
+          >>> from tans_autodiff import grad
+          >>> double = custom_vjp(lambda x: lax.mul(x, 2.0))
+          >>> double.defvjp_with_accums(
+          ...     lambda x: (lax.mul(x, 2.0), None), lambda _, ct, x: x.accum(lax.mul(ct, 2.0))
+          ... )
+          >>> float(grad(double)(1.0))
+          2.0
+        """
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self._returns = "accums"
 
     def defremat(
         self, fwd: Function, rem: Function, bwd: Function, generic_batching: bool = False
@@ -115,6 +182,20 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.defvjp(fwd, bwd, generic_batching=generic_batching)
         self.rem = rem
 
+    def defremat_with_logs(
+        self, fwd: Function, rem: Function, bwd: Function, generic_batching: bool = False
+    ) -> None:
+        """Set a rule as `defremat` does, whose backward part returns ``(cotangents, logs)``.
+
+        Args:
+          fwd: as for `defremat`.
+          rem: as for `defremat`.
+          bwd: as for `defvjp_with_logs`.
+          generic_batching: as for `defvjp`.
+        """
+        self.defremat(fwd, rem, bwd, generic_batching)
+        self._returns = "logs"
+
     @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -130,7 +211,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             return self.fun(*args)
         leaves, in_tree = tree.flatten(others)
         call = VJPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
-        call.fwd, call.bwd = self.fwd, self.bwd
+        call.fwd, call.bwd, call.returns = self.fwd, self.bwd, self._returns
         if self.rem is not None:
             call.fwd = ForwardThenAgain(self._name, self.fwd, self.rem)
         outs = custom_vjp_call_p.bind(

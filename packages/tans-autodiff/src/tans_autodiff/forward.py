@@ -246,7 +246,7 @@ def linearize(fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Py
     if in_nzs is not None:
         wanted = spread_flags("in_nzs", in_nzs, primals)
         nonzero = tuple(a and b for a, b in zip(nonzero, wanted, strict=True))
-    running = open_linearization([as_array(x) for x in leaves], nonzero)
+    running = open_linearization([as_array(x) for x in leaves], nonzero, forward=True)
     aux = None
     with running:
         out = fun(*in_tree.unflatten(running.inputs))

@@ -8,6 +8,7 @@ from tans_core import rules
 from tans_core.context import Mask
 from tans_core.dtypes import float0
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.manual_mode import has_manual_axes, unified
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
@@ -71,6 +72,10 @@ class JVPTrace(Trace):
         assert parent is not None
         if not touched:
             return bind_in(parent, primitive, args, params)
+        if len(args) > 1 and has_manual_axes():
+            cast = unified(primitive, args, [typeof(x) for x in args])
+            if cast is not None:
+                return self.process(primitive, tuple(cast), params)
         fill_zeros(primals, tangents)
         rule: Any = rules.jvp[primitive]
         old = swap_trace(parent)

@@ -16,6 +16,7 @@ from tans_core.context import Linearized, Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import NotDifferentiableError
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.manual_mode import has_manual_axes, unified
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
 from tans_core.staging import JaxprTracer, get_traceback, trace_to_jaxpr
@@ -48,10 +49,10 @@ class LinearizeTrace(Trace):
 
     __slots__ = ("context", "split")
 
-    def __init__(self, parent: Trace) -> None:
+    def __init__(self, parent: Trace, forward: bool = False) -> None:
         super().__init__(parent)
         self.split = SplitTrace(parent)
-        self.context = LinearizeRowContext(self.split)
+        self.context = LinearizeRowContext(self.split, forward)
 
     @override
     def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
@@ -70,6 +71,10 @@ class LinearizeTrace(Trace):
         if not touched:
             assert self.parent is not None
             return bind_in(self.parent, primitive, args, params)
+        if len(args) > 1 and has_manual_axes():
+            cast = unified(primitive, args, [typeof(x) for x in args])
+            if cast is not None:
+                return self.process(primitive, tuple(cast), params)
         if mixed:
             fill_zeros(primals, tangents)
         rule: Any = _linearize_rules.find(primitive)
@@ -116,16 +121,24 @@ class LinearizeTrace(Trace):
 
 
 class LinearizeRowContext(SplitRowContext):
-    """What linearize rows are given."""
+    """What linearize rows are given.
 
-    __slots__ = ()
+    `forward` says that the linear program is to be run as it is, as for `linearize`; otherwise it
+    is to be transposed.
+    """
+
+    __slots__ = ("forward",)
+
+    def __init__(self, trace: SplitTrace, forward: bool) -> None:
+        super().__init__(trace)
+        self.forward = forward
 
     def linearize_jaxpr(
         self, body: ClosedJaxpr, nonzero: Mask, instantiate: bool | Mask = False
     ) -> Linearized:
         """Linearise a body; see `tans_core.context.LinearizeContext`."""
         forced = instantiate if isinstance(instantiate, bool) else tuple(instantiate)
-        return linearize_jaxpr(body, tuple(nonzero), forced)
+        return linearize_jaxpr(body, tuple(nonzero), forced, self.forward)
 
 
 class Linearization(NamedTuple):
@@ -153,8 +166,10 @@ class open_linearization:  # noqa: N801  (a context manager in the form of a fun
 
     __slots__ = ("inputs", "old", "tangents", "trace")
 
-    def __init__(self, primals: Iterable[Value], nonzero: Iterable[bool]) -> None:
-        self.trace = trace = LinearizeTrace(state.trace)
+    def __init__(
+        self, primals: Iterable[Value], nonzero: Iterable[bool], forward: bool = False
+    ) -> None:
+        self.trace = trace = LinearizeTrace(state.trace, forward)
         self.inputs: list[Value] = []
         self.tangents: list[JaxprTracer | None] = []
         for x, nz in zip(primals, nonzero, strict=True):
@@ -198,7 +213,7 @@ class open_linearization:  # noqa: N801  (a context manager in the form of a fun
 
 
 def linearize_flat(
-    fun: FlatFun, primals: Sequence[Value], nonzero: Sequence[bool]
+    fun: FlatFun, primals: Sequence[Value], nonzero: Sequence[bool], forward: bool = False
 ) -> Linearization:
     """Run a function of flat values and record its linear part.
 
@@ -206,15 +221,16 @@ def linearize_flat(
       fun: takes and returns flat lists.
       primals: arguments.
       nonzero: which arguments have a tangent.
+      forward: whether the linear part is run forward rather than transposed.
     """
-    with open_linearization(primals, nonzero) as running:
+    with open_linearization(primals, nonzero, forward) as running:
         results = fun(*running.inputs)
     return running.result(results)
 
 
 @memoised_on_body
 def linearize_jaxpr(
-    body: ClosedJaxpr, nonzero: Mask, instantiate: bool | Mask = False
+    body: ClosedJaxpr, nonzero: Mask, instantiate: bool | Mask = False, forward: bool = False
 ) -> Linearized:
     """Split a program into its primal and its linear part.
 
@@ -222,6 +238,7 @@ def linearize_jaxpr(
       body: the program.
       nonzero: which inputs have a tangent.
       instantiate: which output tangents to make even when they are zero.
+      forward: whether the linear part is run forward rather than transposed.
     """
     forced = as_mask(instantiate, len(body.out_avals))
     linear: ClosedJaxpr | None = None
@@ -230,7 +247,7 @@ def linearize_jaxpr(
 
     def primal_part(*ins: Value) -> list[Value]:
         nonlocal linear, nonzero_out, forwards
-        run = linearize_flat(lambda *xs: eval_closed(body, *xs), ins, nonzero)
+        run = linearize_flat(lambda *xs: eval_closed(body, *xs), ins, nonzero, forward)
         nonzero_out = tuple(
             type(t) is not Zero or f for t, f in zip(run.tangents, forced, strict=True)
         )

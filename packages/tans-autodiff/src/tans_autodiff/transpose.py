@@ -8,18 +8,28 @@ cotangents of its linear operands. Every cotangent has the cotangent type of its
 from collections.abc import Sequence
 from typing import Any
 
+from tans_autodiff.accumulation import (
+    Logs,
+    frozen_cotangent,
+    input_mark,
+    makes_ref,
+    push_cotangents,
+    ref_type_of,
+    spread_nulls,
+    touches_linear_refs,
+)
 from tans_autodiff.body_memo import memoised_on_body
 from tans_autodiff.jvp import Value
-from tans_core import rules
-from tans_core.config import enable_checks
-from tans_core.context import Mask
+from tans_core import rules, tree
+from tans_core.accumulators import AccumRule, GradAccum, Kind
+from tans_core.config import enable_checks, xla_metadata
+from tans_core.context import Mask, Transposed
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import message
 from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Literal
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
-from tans_core.state import state
-from tans_core.types import AbstractValue
+from tans_core.state import state, swap_metadata
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.mesh import reshard_to_type
@@ -29,51 +39,36 @@ type Env = dict[Any, Value]  # keys are variables
 type Cotangent = Any  # a Value, or a symbolic zero
 
 
-class ValueAccum:
-    """Sums the cotangents of one value; the functional `tans_core.accumulators.GradAccum`."""
-
-    __slots__ = ("aval", "total")
-
-    def __init__(self, aval: AbstractValue) -> None:
-        self.aval = aval
-        self.total: Cotangent = Zero(aval)
-
-    def accum(self, ct: Cotangent) -> None:
-        """Add a cotangent of the whole value."""
-        if ct is not None:
-            self.total = add_tangents(self.total, ct)
-
-    def accum_at(self, index: Any, ct: Cotangent) -> None:
-        """Add a cotangent of the part that `index` scatters into; `index` maps it to the whole."""
-        self.accum(index(ct))
-
-    def freeze(self) -> Cotangent:
-        """Return the sum."""
-        return self.total
-
-
 def pull_back(
     eqns: Sequence[Eqn],
     known: Env,
     cotangents: Env,
-    accums: dict[Any, Any] | None = None,
+    accums: dict[Any, GradAccum] | None = None,
+    logs: Logs | None = None,
 ) -> None:
     """Walk linear equations backwards.
 
     Args:
-      eqns: the equations; each has at least one operand that is not in `known`.
+      eqns: the equations; each has at least one operand that is not in `known`, or makes a ref.
       known: values of the variables that are not linear.
       cotangents: those of the outputs; on return those of the linear inputs.
       accums: accumulators of linear variables that are not summed in `cotangents`.
+      logs: what the rules report is put here.
+
+    Raises:
+      ValueError: two rules report under one key.
     """
+    accums = {} if accums is None else accums
+    logs = Logs() if logs is None else logs
     old_source, old_names = state.source, state.name_stack
+    metadata, around = None, xla_metadata.value
     try:
         for eqn in reversed(eqns):
             op = eqn.op
             primitive = op.primitive
             if primitive.multiple_results:
                 cts = [cotangents.pop(v, None) for v in eqn.outvars]
-                if all(ct is None for ct in cts):
+                if all(ct is None for ct in cts) and not touches_linear_refs(eqn, known):
                     continue
                 ct = [
                     Zero(v.aval.to_cotangent()) if c is None else c
@@ -82,12 +77,23 @@ def pull_back(
             else:
                 ct = cotangents.pop(eqn.outvars[0], None)
                 if ct is None:
-                    continue
+                    if not touches_linear_refs(eqn, known):
+                        continue
+                    ct = frozen_cotangent(eqn.outvars[0], accums)
             state.source = eqn.traceback
+            if eqn.metadata is not metadata:
+                metadata = eqn.metadata
+                swap_metadata(around, metadata)
             state.name_stack = _names(eqn.name_stack, old_names) if eqn.name_stack else old_names
-            _transpose_eqn(eqn, known, ct, cotangents, accums)
+            rule: Any = rules.transpose[primitive]
+            if type(rule) is AccumRule:
+                push_cotangents(eqn, rule, transpose_context, ct, known, cotangents, accums, logs)
+            else:
+                _transpose_eqn(eqn, rule, known, ct, cotangents, accums)
     finally:
         state.source, state.name_stack = old_source, old_names
+        if metadata is not None:
+            xla_metadata.set_local(around)
 
 
 def _names(names: str, around: str) -> str:
@@ -113,16 +119,18 @@ def _check_types(eqn: Eqn, operands: Sequence[Any], results: Sequence[Cotangent]
 
 def _transpose_eqn(
     eqn: Eqn,
+    rule: Any,
     known: Env,
     ct: Any,
     cotangents: Env,
-    accums: dict[Any, Any] | None,
+    accums: dict[Any, GradAccum],
 ) -> None:
     operands = [
         v.val if type(v) is Literal else known[v] if v in known else LinearInput(v.aval)
         for v in eqn.invars
     ]
-    rule: Any = rules.transpose[eqn.op.primitive]
+    if accums and all(accums[v].kind == "null" if v in accums else v in known for v in _vars(eqn)):
+        return
     try:
         if type(rule) is ContextRule:
             results = rule.rule(transpose_context, ct, *operands, **eqn.op.params)
@@ -137,11 +145,15 @@ def _transpose_eqn(
         if result is None or type(result) is Zero or type(operand) is not LinearInput:
             continue
         found = _with_sharding(result, operand.aval)
-        if accums is not None and var in accums:
+        if accums and var in accums:
             accums[var].accum(found)
         else:
             before = cotangents.get(var)
             cotangents[var] = found if before is None else add_tangents(before, found)
+
+
+def _vars(eqn: Eqn) -> list[Any]:
+    return [v for v in eqn.invars if type(v) is not Literal]
 
 
 def _with_sharding(ct: Value, aval: Any) -> Value:
@@ -172,28 +184,43 @@ def _raise_if_not_linear(eqn: Eqn, operands: Sequence[Any], error: Exception) ->
 
 
 def backward_pass(
-    closed: ClosedJaxpr, inputs: Sequence[Value], cotangents: Sequence[Cotangent]
+    closed: ClosedJaxpr,
+    inputs: Sequence[Value],
+    cotangents: Sequence[Cotangent],
+    logs: Logs | None = None,
 ) -> list[Cotangent]:
     """Transpose a program that is linear in some of its inputs, at given values of the others.
 
     Args:
       closed: the program.
-      inputs: one per input: its value, or a `LinearInput`.
+      inputs: one per input: its value, a `LinearInput`, or an accumulator for its cotangent.
       cotangents: one per output; may be symbolic zeros.
+      logs: what the rules report is put here.
 
     Returns:
-      The cotangents of the linear inputs, in order; symbolic zeros where there is none.
+      The cotangents of the inputs given as `LinearInput`, in order; symbolic zeros where there is
+      none.
     """
     jaxpr = closed.jaxpr
     known: Env = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    linear = [v for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is LinearInput]
-    known.update(
-        (v, x) for v, x in zip(jaxpr.invars, inputs, strict=True) if type(x) is not LinearInput
-    )
+    linear: list[Any] = []
+    accums: dict[Any, GradAccum] = {}
+    for v, x in zip(jaxpr.invars, inputs, strict=True):
+        if type(x) is LinearInput:
+            linear.append(v)
+        elif isinstance(x, GradAccum):
+            accums[v] = x
+        else:
+            known[v] = x
     eqns = evaluate_known(jaxpr.eqns, known)
+    bound = list(accums.items())
+    if bound:
+        spread_nulls(eqns, known, accums)
     sums: Env = {}
     seed(sums, jaxpr.outvars, cotangents, known)
-    pull_back(eqns, known, sums)
+    pull_back(eqns, known, sums, accums, logs)
+    for v, accum in bound:
+        accum.accum(sums.pop(v, None))
     return [sums[v] if v in sums else Zero(v.aval.to_cotangent()) for v in linear]
 
 
@@ -214,24 +241,79 @@ def evaluate_known(eqns: Sequence[Eqn], known: Env) -> list[Eqn]:
     """Run the equations without linear operands; return the others."""
     linear: list[Eqn] = []
     old_source, old_names = state.source, state.name_stack
+    metadata, around = None, xla_metadata.value
     try:
         for eqn in eqns:
-            if not all(type(v) is Literal or v in known for v in eqn.invars):
+            if not all(type(v) is Literal or v in known for v in eqn.invars) or makes_ref(eqn):
                 linear.append(eqn)
                 continue
             state.source = eqn.traceback
+            if eqn.metadata is not metadata:
+                metadata = eqn.metadata
+                swap_metadata(around, metadata)
             values = [v.val if type(v) is Literal else known[v] for v in eqn.invars]
             outs = eqn.op.primitive.bind(*values, **eqn.op.params)
             results = outs if eqn.op.primitive.multiple_results else [outs]
             known.update(zip(eqn.outvars, results, strict=True))
     finally:
         state.source, state.name_stack = old_source, old_names
+        if metadata is not None:
+            xla_metadata.set_local(around)
     return linear
+
+
+@memoised_on_body
+def transpose_into(
+    body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask, kinds: tuple[Kind, ...]
+) -> Transposed:
+    """Transpose a body for accumulators; see `tans_core.context.TransposeContext`.
+
+    Args:
+      body: a program, linear in the inputs that `linear` marks.
+      linear: which inputs are linear.
+      ct_nonzero: which outputs have a cotangent.
+      kinds: per linear input the kind of its accumulator.
+    """
+    has_cotangent: Mask = ()
+    log_tree: Any = None
+    of_input = iter(kinds)
+    kind_of = [next(of_input) if lin else None for lin in linear]
+    pairs = list(zip(body.in_avals, kind_of, strict=True))
+    nonlinear_avals = [a for a, kind in pairs if kind is None]
+    ref_avals = [ref_type_of(a) for a, kind in pairs if kind == "ref"]
+    ct_avals = [a.to_cotangent() for a, nz in zip(body.out_avals, ct_nonzero, strict=True) if nz]
+    n_refs = len(ref_avals)
+
+    def transposed(*args: Value) -> list[Value]:
+        nonlocal has_cotangent, log_tree
+        n_known = len(nonlinear_avals)
+        nonlinear, refs = iter(args[:n_known]), iter(args[n_known : n_known + n_refs])
+        given = iter(args[n_known + n_refs :])
+        inputs = [
+            next(nonlinear) if kind is None else input_mark(aval, kind, refs)
+            for aval, kind in pairs
+        ]
+        cts = [
+            next(given) if nz else Zero(aval.to_cotangent())
+            for aval, nz in zip(body.out_avals, ct_nonzero, strict=True)
+        ]
+        logs = Logs()
+        results = backward_pass(body, inputs, cts, logs)
+        has_cotangent = tuple(type(ct) is not Zero for ct in results)
+        leaves, log_tree = tree.flatten(logs.entries)
+        return [ct for ct in results if type(ct) is not Zero] + leaves
+
+    avals = nonlinear_avals + ref_avals + ct_avals
+    closed = trace_to_jaxpr(transposed, avals, body.jaxpr.debug_info)
+    closed, _ = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=True)
+    return Transposed(closed, has_cotangent, log_tree)
 
 
 @memoised_on_body
 def transpose_jaxpr(body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask) -> tuple[ClosedJaxpr, Mask]:
     """Return ``(*nonlinear_ins, *nonzero_cts) -> (*nonzero cotangents of linear ins)``.
+
+    Backward-pass logs are dropped.
 
     Args:
       body: a program, linear in the inputs that `linear` marks.
@@ -241,28 +323,12 @@ def transpose_jaxpr(body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask) -> tuple[
     Returns:
       The program, and which linear inputs (in order) have a cotangent.
     """
-    has_cotangent: Mask = ()
-    nonlinear_avals = [a for a, lin in zip(body.in_avals, linear, strict=True) if not lin]
-    ct_avals = [a.to_cotangent() for a, nz in zip(body.out_avals, ct_nonzero, strict=True) if nz]
-
-    def transposed(*args: Value) -> list[Value]:
-        nonlocal has_cotangent
-        nonlinear, given = iter(args[: len(nonlinear_avals)]), iter(args[len(nonlinear_avals) :])
-        inputs = [
-            LinearInput(aval) if lin else next(nonlinear)
-            for aval, lin in zip(body.in_avals, linear, strict=True)
-        ]
-        cts = [
-            next(given) if nz else Zero(aval.to_cotangent())
-            for aval, nz in zip(body.out_avals, ct_nonzero, strict=True)
-        ]
-        results = backward_pass(body, inputs, cts)
-        has_cotangent = tuple(type(ct) is not Zero for ct in results)
-        return [ct for ct in results if type(ct) is not Zero]
-
-    closed = trace_to_jaxpr(transposed, nonlinear_avals + ct_avals, body.jaxpr.debug_info)
-    closed, _ = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=True)
-    return closed, has_cotangent
+    found = transpose_into(body, linear, ct_nonzero, ("value",) * sum(linear))
+    program, count = found.program, sum(found.nonzero)
+    if len(program.out_avals) > count:
+        used = [i < count for i in range(len(program.out_avals))]
+        program, _ = dce_jaxpr(program, used, instantiate=True)
+    return program, found.nonzero
 
 
 class TransposeRowContext:
@@ -275,6 +341,12 @@ class TransposeRowContext:
     ) -> tuple[ClosedJaxpr, Mask]:
         """Transpose a body; see `tans_core.context.TransposeContext`."""
         return transpose_jaxpr(body, tuple(linear), tuple(ct_nonzero))
+
+    def transpose_into(
+        self, body: ClosedJaxpr, linear: Mask, ct_nonzero: Mask, kinds: tuple[Kind, ...]
+    ) -> Transposed:
+        """Transpose a body for accumulators; see `tans_core.context.TransposeContext`."""
+        return transpose_into(body, tuple(linear), tuple(ct_nonzero), tuple(kinds))
 
 
 transpose_context = TransposeRowContext()

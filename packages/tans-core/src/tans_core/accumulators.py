@@ -36,7 +36,7 @@ class GradAccum:
         """Add a cotangent of a part of the value.
 
         Args:
-          index: selects the part as in ``ref[index]``.
+          index: ``(transforms, indices)``, as `tans_core.refs.addupdate_p` has them.
           ct: cotangent of the part.
           expand: maps `ct` to a cotangent of the whole; called by who can't add to a part.
         """

@@ -9,7 +9,9 @@ from typing import Any, Final, NoReturn
 from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tans_autodiff.custom.calls import apply_body
 from tans_autodiff.custom.derivatives import no_forward_mode
+from tans_autodiff.custom.pulls import Logged
 from tans_batching.trace import batch_flat, match_dim
+from tans_core import tree
 from tans_core.context import AxisData
 from tans_core.errors import message
 from tans_core.values import typeof
@@ -135,7 +137,7 @@ class _MappedVJP:
         return outs, results[count:], self._mapped_pull(pull, dims[count:])
 
     def _mapped_pull(self, pull: Any, residual_dims: Dims) -> Any:
-        def mapped_pull(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
+        def mapped_pull(residuals: Sequence[Value], cts: Sequence[Value]) -> Any:
             return _pull_mapped(self, pull, residuals, residual_dims, cts)
 
         return mapped_pull
@@ -147,7 +149,7 @@ def _pull_mapped(
     residuals: Sequence[Value],
     residual_dims: Dims,
     cts: Sequence[Value],
-) -> list[Value]:
+) -> list[Value] | Logged:
     """Run the backward rule over the axis."""
     shared = rule.shared
     assert shared.dims_out is not None
@@ -165,16 +167,22 @@ def _pull_mapped(
     element_dims = [None if z else next(dims_out) for z in zero]
     zero_dims = [d if z else e for d, e, z in zip(shared.dims_out, element_dims, zero, strict=True)]
     zeros_in: list[Any] = []
+    log_tree: Any = None
 
     def flat(*values: Value) -> list[Value]:
+        nonlocal log_tree
         found = iter(values[len(residuals) :])
         element_cts = [
             Zero(_element(ct.aval, d)) if z else next(found)
             for ct, d, z in zip(cts, zero_dims, zero, strict=True)
         ]
         cts_in = pull(values[: len(residuals)], element_cts)
+        logs: list[Value] = []
+        if type(cts_in) is Logged:
+            logs, log_tree = tree.flatten(cts_in.logs)
+            cts_in = cts_in.cts
         zeros_in[:] = [ct if type(ct) is Zero else None for ct in cts_in]
-        return [ct for ct in cts_in if type(ct) is not Zero]
+        return [ct for ct in cts_in if type(ct) is not Zero] + logs
 
     results, dims = batch_flat(
         flat, shared.axis, [*residuals, *given], [*residual_dims, *given_dims]
@@ -189,7 +197,10 @@ def _pull_mapped(
         if unmapped and not rule.generic and dim is not None and wanted is None:
             raise _shared_output(rule.name)
         cts_in.append(_as_argument(shared.axis, ct, dim, wanted))
-    return cts_in
+    if log_tree is None:
+        return cts_in
+    # Logs of all elements, on a leading axis.
+    return Logged(cts_in, log_tree.unflatten([match_dim(shared.axis, x, d, 0) for x, d in found]))
 
 
 def _of_first_element(axis: AxisData, ct: Value) -> Value:

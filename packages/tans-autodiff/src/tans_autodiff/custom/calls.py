@@ -6,21 +6,22 @@ maps ``(residuals, cotangents)`` to the primals' cotangents.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tans_autodiff.captured_context import CapturedContext
-from tans_autodiff.jvp import has_tangent
+from tans_autodiff.custom.pulls import AccumPull, Pull
 from tans_autodiff.signature import Positions
 from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 from tans_core import tree
-from tans_core.errors import UnexpectedTracerError, message
+from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
-from tans_core.types import AbstractValue, same_but_weak
+from tans_core.types import same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import Zero
 
 type Function = Callable[..., Any]
 type Value = Any
+type Returns = Literal["cotangents", "logs", "accums"]  # what a backward rule does
 
 
 def apply_body(body: ClosedJaxpr | Function, args: Sequence[Value]) -> Sequence[Value]:
@@ -117,10 +118,11 @@ class JVPCall(CustomCall):
 class VJPCall(CustomCall):
     """A call of a custom_vjp function."""
 
-    __slots__ = ("bwd", "fwd")
+    __slots__ = ("bwd", "fwd", "returns")
 
     fwd: Function
     bwd: Function
+    returns: Returns
 
     def forward(
         self, primals: Sequence[Value], nonzero: Sequence[bool]
@@ -132,118 +134,27 @@ class VJPCall(CustomCall):
         args = self.positions.join(self.static, self.in_tree.unflatten(leaves))
         result = self.fwd(*args)
         if not (isinstance(result, tuple | list) and len(result) == 2):
-            raise TypeError(
-                message(
-                    f"custom VJP forward rule {_name(self.fwd)} for function {self.name}",
-                    f"a result {result!r} of type {type(result).__name__}",
-                    "two things: the output of the function and what bwd needs",
-                    "Return (out, residuals); use None for no residuals.",
-                )
+            raise self._forward_error(
+                f"a result {result!r} of type {type(result).__name__}",
+                "two things: the output of the function and what bwd needs",
+                "Return (out, residuals); use None for no residuals.",
             )
         outs, out_tree = tree.flatten(result[0])
         if self.out_tree is not None and self.out_tree != out_tree:
-            raise TypeError(
-                message(
-                    f"custom VJP forward rule {_name(self.fwd)} for function {self.name}",
-                    f"a primal output with structure {out_tree}",
-                    f"the structure of the function's output, {self.out_tree}",
-                    "Return the function's own output first.",
-                )
+            raise self._forward_error(
+                f"a primal output with structure {out_tree}",
+                f"the structure of the function's output, {self.out_tree}",
+                "Return the function's own output first.",
             )
         self.out_tree = out_tree
         residuals, res_tree = tree.flatten(result[1])
-        return outs, residuals, self._pull(res_tree, out_tree, [typeof(x) for x in primals])
+        in_avals = [typeof(x) for x in primals]
+        kind = AccumPull if self.returns == "accums" else Pull
+        return outs, residuals, kind(self, res_tree, out_tree, in_avals)
 
-    def _pull(self, res_tree: Any, out_tree: Any, in_avals: list[AbstractValue]) -> Function:
-        def pull(residuals: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
-            ct = out_tree.unflatten([to_rule(c, self.symbolic_zeros) for c in cts])
-            try:
-                result = self.bwd(*self.static, res_tree.unflatten(residuals), ct)
-            except UnexpectedTracerError as error:
-                raise _captured(self, error) from error
-            return check_cotangents(self, result, in_avals)
-
-        return pull
-
-
-def _captured(call: VJPCall, error: UnexpectedTracerError) -> UnexpectedTracerError:
-    return UnexpectedTracerError(
-        message(
-            f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
-            "a value that it captured, of a transformation that has finished",
-            "that it reads its arguments only: it runs after the forward pass",
-            f"Return the value from {_name(call.fwd)} with the residuals. What failed: {error}",
-        )
-    )
-
-
-def check_cotangents(call: VJPCall, result: Any, in_avals: Sequence[AbstractValue]) -> list[Value]:
-    """Return one cotangent per primal leaf from what a backward rule returned."""
-    if isinstance(result, list):
-        result = tuple(result)
-    leaves, result_tree = tree.flatten(result)
-    if result_tree != call.in_tree:
-        leaves = _with_nones(call, result)
-    return [
-        _check_cotangent(call, i, ct, aval)
-        for i, (ct, aval) in enumerate(zip(leaves, in_avals, strict=True))
-    ]
-
-
-def _with_nones(call: VJPCall, result: Any) -> list[Value]:
-    """Match a result in which None stands for the zeros of a leaf or of a whole subtree."""
-    template = call.in_tree.unflatten(range(call.in_tree.num_leaves))
-    flat, treedef = tree.flatten(result, is_leaf=lambda x: x is None)
-    try:
-        parts = treedef.flatten_up_to(template)
-    except ValueError:
-        parts = None
-    leaves: list[Value] = []
-    for x, part in zip(flat, parts or (), strict=False):
-        if x is not None and type(part) is not int:
-            parts = None
-            break
-        leaves += [x] * (1 if x is not None else len(tree.leaves(part)))
-    if parts is None or not isinstance(result, tuple):
-        raise TypeError(
-            message(
-                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
-                f"an output with structure {tree.structure(result)}",
-                f"a tuple built like the arguments, {call.in_tree}",
-                "Return one cotangent per argument; None stands for zeros.",
-            )
-        )
-    return leaves
-
-
-def _check_cotangent(call: VJPCall, index: int, ct: Value, aval: AbstractValue) -> Value:
-    expected = aval.to_cotangent()
-    ct = None if ct is None or not has_tangent(aval) else from_rule(ct)
-    if ct is None or type(ct) is Zero:
-        return Zero(expected)
-    given = typeof(ct)
-    if getattr(given, "shape", None) != getattr(expected, "shape", None):
-        raise ValueError(
-            message(
-                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
-                f"output[{index}] of type {given.str_short(False)} for an argument of type "
-                f"{aval.str_short(False)}",
-                expected.str_short(False),
-                "Give each cotangent the shape of its argument; sum over broadcast axes.",
-            )
-        )
-    if getattr(given, "_sharding", None) is not getattr(expected, "_sharding", None):
-        raise ValueError(
-            message(
-                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
-                f"output[{index}] of type {given.str_short(False)} for an input of type "
-                f"{aval.str_short(False)}",
-                f"{expected.str_short(False)}, the same type as the args tuple has there but for "
-                "unreduced and reduced axes, which change places",
-                "Give the product of the rule out_sharding=P(..., unreduced=...), or reshard it.",
-            )
-        )
-    return ct
+    def _forward_error(self, given: str, expected: str, remedy: str) -> TypeError:
+        where = f"custom VJP forward rule {_name(self.fwd)} for function {self.name}"
+        return TypeError(message(where, given, expected, remedy))
 
 
 def _name(fun: Function) -> str:

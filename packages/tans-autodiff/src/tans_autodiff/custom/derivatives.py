@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
 from tans_autodiff.custom.calls import apply_body
+from tans_autodiff.custom.pulls import AccumPull, Logged
 from tans_autodiff.jvp import has_tangent
+from tans_core.accumulators import AccumRule
 from tans_core.context import TransposeContext, merge
 from tans_core.errors import UnexpectedTracerError, message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
@@ -89,18 +91,29 @@ def _custom_lin_jvp(*_: Any, name: str, **__: Any) -> Any:
 
 
 def _custom_lin_transpose(
+    ctx: TransposeContext,
     cts: Sequence[Value],
-    *operands: Value,
+    *operands: Any,
     pull: Any,
     num_residuals: int,
     in_nonzero: tuple[bool, ...],
     out_inexact: tuple[bool, ...],
     **_: Any,
-) -> list[Value]:
+) -> dict[Any, Any] | None:
     zeros = [Zero(_FLOAT0_SCALAR) for m in out_inexact if not m]
-    found = pull(operands[:num_residuals], merge(out_inexact, zeros, cts))
+    residuals, accums = operands[:num_residuals], operands[num_residuals:]
+    every_ct = merge(out_inexact, zeros, cts)
+    if isinstance(pull, AccumPull):
+        nobody = [None] * in_nonzero.count(False)
+        return pull.into(residuals, every_ct, merge(in_nonzero, nobody, accums))
+    found = pull(residuals, every_ct)
+    logs = None
+    if type(found) is Logged:
+        found, logs = found
     used = [ct for ct, nz in zip(found, in_nonzero, strict=True) if nz]
-    return [None] * num_residuals + used
+    for accum, ct in zip(accums, used, strict=True):
+        accum.accum(ct)
+    return logs
 
 
 _FLOAT0_SCALAR: Final = typeof(0).to_cotangent()
@@ -140,7 +153,7 @@ LINEARIZE: Final = {custom_vjp_call_p: _custom_vjp_linearize}
 TRANSPOSE: Final = {
     custom_jvp_call_p: ContextRule(_call_transpose),
     custom_vjp_call_p: ContextRule(_call_transpose),
-    custom_lin_p: _custom_lin_transpose,
+    custom_lin_p: AccumRule(_custom_lin_transpose),
 }
 PARTIAL_EVAL: Final = {
     custom_jvp_call_p: ContextRule(_call_split),

@@ -6,6 +6,7 @@ from typing import Any, Final
 from tans_autodiff.captured_context import CapturedContext
 from tans_autodiff.custom import custom_jvp_call_p, custom_vjp_call_p
 from tans_autodiff.custom.calls import UnderContext
+from tans_autodiff.custom.pulls import PullAfter
 from tans_autodiff.jvp import has_tangent
 from tans_autodiff.results import tangent_result
 from tans_core.context import merge
@@ -130,13 +131,8 @@ class StagedVJP:
         """Run the forward part."""
         results = eval_closed(self._closed, *primals[self._skip :])
         lead = primals[: self._skip + len(self.captured)]
-        zeros = [Zero(typeof(x).to_cotangent()) for x in lead]
-        pull = self._pull
-        return (
-            results[: self._count],
-            results[self._count :],
-            lambda residuals, cts: [*zeros, *pull(residuals, cts)],
-        )
+        pull = PullAfter([typeof(x) for x in lead], self._pull)
+        return results[: self._count], results[self._count :], pull
 
 
 STAGING: Final = {custom_jvp_call_p: _stage_jvp, custom_vjp_call_p: _stage_vjp}

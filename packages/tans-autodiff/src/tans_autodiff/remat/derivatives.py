@@ -8,8 +8,10 @@ and applies the linear part.
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_autodiff.accumulation import take_results
 from tans_autodiff.remat import name_p, phase_p, remat_p
 from tans_autodiff.remat.recompute import recomputation
+from tans_core.accumulators import AccumRule, GradAccum
 from tans_core.context import (
     JVPContext,
     LinearizeContext,
@@ -92,16 +94,18 @@ def _remat_split(
 
 
 def _remat_transpose(
-    ctx: TransposeContext, cts: Sequence[Value], *operands: Value, jaxpr: Any, **params: Any
-) -> list[Value]:
-    linear = tuple(type(x) is LinearInput for x in operands)
+    ctx: TransposeContext, cts: Sequence[Value], *operands: Any, jaxpr: Any, **params: Any
+) -> dict[Any, Any] | None:
+    linear = tuple(isinstance(x, GradAccum) for x in operands)
     nonzero = tuple(type(ct) is not Zero for ct in cts)
-    body, has_cotangent = ctx.transpose_jaxpr(jaxpr, linear, nonzero)
-    known, _ = partition(linear, operands)
+    known, accums = partition(linear, operands)
+    body = ctx.transpose_into(jaxpr, linear, nonzero, tuple(a.kind for a in accums))
+    refs = [a.ref for a in accums if a.kind == "ref"]
     given = [ct for ct in cts if type(ct) is not Zero]
-    found = iter(remat_p.bind(*known, *given, jaxpr=body, **params))
-    of_linear = iter([next(found) if has else None for has in has_cotangent])
-    return [next(of_linear) if lin else None for lin in linear]
+    found = []
+    if body.program.out_avals or body.program.effects:
+        found = remat_p.bind(*known, *refs, *given, jaxpr=body.program, **params)
+    return take_results(body, accums, found)
 
 
 def _name_jvp(primals: Sequence[Value], tangents: Sequence[Value], *, name: str) -> Any:
@@ -124,7 +128,7 @@ def _phase_transpose(ct: Value, x: Value, again: Value) -> tuple[Value, Value]:
 JVP: Final = {remat_p: ContextRule(_remat_jvp), name_p: _name_jvp, phase_p: _phase_jvp}
 LINEARIZE: Final = {remat_p: ContextRule(_remat_linearize)}
 TRANSPOSE: Final = {
-    remat_p: ContextRule(_remat_transpose),
+    remat_p: AccumRule(_remat_transpose),
     name_p: _name_transpose,
     phase_p: _phase_transpose,
 }

@@ -7,6 +7,7 @@ still lower to one function, forwards and backwards.
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_core.accumulators import AccumRule, GradAccum
 from tans_core.context import (
     JVPContext,
     LinearizeContext,
@@ -19,7 +20,7 @@ from tans_core.context import (
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.rules import ContextRule
 from tans_core.staging import hoist_consts
-from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
+from tans_core.zeros import Zero, is_zero, zero_tangent
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.repeated_outputs import distinct_outputs
 
@@ -136,29 +137,32 @@ def _jit_split(ctx: SplitContext, unknown: Mask, *args: Value, **params: Any) ->
 
 
 def _jit_transpose(
-    ctx: TransposeContext, cts: Sequence[Value], *operands: Value, **params: Any
-) -> list[Value]:
+    ctx: TransposeContext, cts: Sequence[Value], *operands: Any, **params: Any
+) -> dict[Any, Any] | None:
     ins, outs = params["in_shardings"], params["out_shardings"]
-    linear = tuple(map(is_linear_input, operands))
+    linear = tuple(isinstance(x, GradAccum) for x in operands)
     nonzero = tuple(not is_zero(ct) for ct in cts)
-    body, has_cotangent = ctx.transpose_jaxpr(params["jaxpr"], linear, nonzero)
-    known, _ = partition(linear, operands)
+    known, accums = partition(linear, operands)
+    body = ctx.transpose_into(params["jaxpr"], linear, nonzero, tuple(a.kind for a in accums))
     known_ins, linear_ins = partition(linear, ins)
-    found = iter(
-        bind_body(
-            jit_p.bind,
-            body,
-            [*known, *_select(nonzero, cts)],
-            params,
-            [*known_ins, *_select(nonzero, outs)],
-            _select(has_cotangent, linear_ins),
-        )
+    refs = [a.ref for a in accums if a.kind == "ref"]
+    pairs = [(a, s) for a, s in zip(accums, linear_ins, strict=True) if a.kind == "value"]
+    summed = _select(body.nonzero, pairs)
+    count = len(body.program.out_avals) - len(summed)
+    found = bind_body(
+        jit_p.bind,
+        body.program,
+        [*known, *refs, *_select(nonzero, cts)],
+        params,
+        [*known_ins, *[None] * len(refs), *_select(nonzero, outs)],
+        [*(s for _, s in summed), *[None] * count],
     )
-    of_linear = iter([next(found) if has else None for has in has_cotangent])
-    return [next(of_linear) if lin else None for lin in linear]
+    for (accum, _), ct in zip(summed, found, strict=False):
+        accum.accum(ct)
+    return body.logs.unflatten(found[len(summed) :]) if count else None
 
 
 JVP: Final = {jit_p: ContextRule(_jit_jvp)}
 LINEARIZE: Final = {jit_p: ContextRule(_jit_linearize)}
-TRANSPOSE: Final = {jit_p: ContextRule(_jit_transpose)}
+TRANSPOSE: Final = {jit_p: AccumRule(_jit_transpose)}
 PARTIAL_EVAL: Final = {jit_p: ContextRule(_jit_split)}
