@@ -8,6 +8,7 @@ from tans_core.partition_spec import P, PartitionSpec, UnreducedKind
 from tans_core.sharding import NamedSharding, Sharding, SingleDeviceSharding
 from tans_lax.mesh import with_sharding_constraint
 from tans_sharding.context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
+from tans_sharding.expectations import communication, expect_communication
 from tans_sharding.meshes import make_mesh
 from tans_sharding.resharding import reshard
 
@@ -25,6 +26,8 @@ __all__ = [
     "Sharding",
     "SingleDeviceSharding",
     "UnreducedKind",
+    "communication",
+    "expect_communication",
     "get_abstract_mesh",
     "get_mesh",
     "make_mesh",

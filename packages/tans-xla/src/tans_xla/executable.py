@@ -1,7 +1,7 @@
 """A compiled program with its calling convention."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tans_core import ArrayImpl, ClosedJaxpr, Tracer
 from tans_core import config_module as config
@@ -33,6 +33,10 @@ class FastPath(NamedTuple):
     kept_var_bitvec: Any
     in_device_local_layouts: Any
     const_args: Any
+
+
+# Called with each executable before it runs; while there are any, C++ is given no fast path.
+observers: Final[list[Callable[["Executable"], None]]] = []
 
 
 class Executable:
@@ -77,6 +81,8 @@ class Executable:
                 f"{self.lowered.name}: the program was called while the flag no_execution is on; "
                 "expected no call. Leave the no_execution context to run programs."
             )
+        for observe in observers:
+            observe(self)
         shardings = self.placement.in_shardings
         arrays = [
             place(x, aval, sharding)
@@ -123,7 +129,7 @@ class Executable:
           result: the result of the first call, whose structure the others have.
           consts: the leading arguments of every call.
         """
-        if not self.is_pure or any(type(c) is not ArrayImpl for c in consts):
+        if observers or not self.is_pure or any(type(c) is not ArrayImpl for c in consts):
             return None
         outs, out_tree = dispatch_registry.flatten(result)
         if any(type(x) is not ArrayImpl for x in outs):
