@@ -106,15 +106,14 @@ def _eqn_doc(eqn: Eqn, names: Names) -> Any:
     if eqn.primitive.takes_refs and (rule := rules.printing.find(eqn.primitive)) is not None:
         return pp.text(rule(eqn, names))
     outs = " ".join(_binder(v, names) for v in eqn.outvars)
-    show = getattr(eqn.primitive, "shown", None)
-    name, shown = show(eqn.params) if show else (eqn.primitive.name, eqn.params)
     params = [
         _param_doc(k, v, names)
-        for k, v in sorted(shown.items(), key=_param_order)
-        if not (eqn.primitive.call_like and k in _HIDDEN_PARAMS) and not _is_implied(name, k, v)
+        for k, v in sorted(eqn.params.items(), key=_param_order)
+        if not (eqn.primitive.call_like and k in _HIDDEN_PARAMS)
+        and not _is_implied(eqn.primitive.name, k, v)
     ]
     args = " ".join(names(v) for v in eqn.invars)
-    op = pp.text(f"{outs} = {name}" if outs else name)
+    op = pp.text(f"{outs} = {eqn.primitive.name}" if outs else eqn.primitive.name)
     if not params:
         return pp.concat([op, pp.text(f" {args}")])
     inside = pp.nest(2, pp.concat([pp.brk(""), _spaced(params)]))
