@@ -1,0 +1,124 @@
+"""Operations on concrete refs: one compiled program per operation, part and types.
+
+A write donates the ref's buffer to the program, so it happens in place; a read makes an array of
+its own, which later writes don't change.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from tans_core.cache import register_cache
+from tans_core.refs import (
+    AbstractRef,
+    RefCell,
+    Transforms,
+    addupdate_p,
+    get_p,
+    swap_p,
+)
+from tans_core.rules import types
+from tans_core.values import typeof
+from tans_refs.values import add_to_part, read_part, write_part
+from tans_xla.jit import jit
+
+type Value = Any
+
+
+@lru_cache(maxsize=4096)
+def _reader(transforms: Transforms) -> Callable[..., Value]:
+    def read(x: Value, *indices: Value) -> Value:
+        _check(get_p, x, indices, transforms)
+        return read_part(x, transforms, indices)
+
+    return jit(read)
+
+
+@lru_cache(maxsize=4096)
+def _writer(transforms: Transforms) -> Callable[..., Value]:
+    def write(x: Value, value: Value, *indices: Value) -> Value:
+        _check(swap_p, x, (value, *indices), transforms)
+        return _like(x, write_part(x, transforms, indices, value))
+
+    return jit(write, donate_argnums=0)
+
+
+@lru_cache(maxsize=4096)
+def _swapper(transforms: Transforms) -> Callable[..., Value]:
+    def swap(x: Value, value: Value, *indices: Value) -> Value:
+        _check(swap_p, x, (value, *indices), transforms)
+        old = read_part(x, transforms, indices)
+        return _like(x, write_part(x, transforms, indices, value)), old
+
+    return jit(swap, donate_argnums=0)
+
+
+@lru_cache(maxsize=4096)
+def _adder(transforms: Transforms) -> Callable[..., Value]:
+    def addupdate(x: Value, value: Value, *indices: Value) -> Value:
+        _check(addupdate_p, x, (value, *indices), transforms)
+        return _like(x, add_to_part(x, transforms, indices, value))
+
+    return jit(addupdate, donate_argnums=0)
+
+
+for _table in (_reader, _writer, _swapper, _adder):
+    register_cache(_table.cache_clear, holds_backend=True)
+
+
+def _check(primitive: Any, x: Value, operands: Any, transforms: Transforms) -> None:
+    avals = [typeof(o) for o in operands]
+    types[primitive](AbstractRef(typeof(x)), *avals, transforms=transforms)
+
+
+def _like(x: Value, new: Value) -> Value:
+    """Return the new value of a ref, not weakly typed."""
+    aval = typeof(x)
+    return new if typeof(new) is aval else strong(new)
+
+
+def strong(x: Value) -> Value:
+    """Return a value with its weak mark removed."""
+    import tans_lax as lax
+
+    return lax.convert_element_type(x, typeof(x).dtype)
+
+
+@jit
+def copied(x: Value) -> Value:
+    """Return a new buffer with the value, not weakly typed."""
+    return strong(x)
+
+
+def get(cell: RefCell, transforms: Transforms, indices: Any) -> Value:
+    """Read a part of a concrete ref."""
+    return _reader(transforms)(cell.take("get"), *indices)
+
+
+def put(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
+    """Write a part of a concrete ref."""
+    array = cell.take("set")
+    _store(cell, array, lambda: (_writer(transforms)(array, value, *indices), None))
+
+
+def swap(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> Value:
+    """Write a part of a concrete ref and return what was there."""
+    array = cell.take("swap")
+    return _store(cell, array, lambda: _swapper(transforms)(array, value, *indices))
+
+
+def addupdate(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
+    """Add to a part of a concrete ref."""
+    array = cell.take("addupdate")
+    _store(cell, array, lambda: (_adder(transforms)(array, value, *indices), None))
+
+
+def _store(cell: RefCell, array: Any, run: Callable[[], tuple[Value, Value]]) -> Value:
+    try:
+        new, result = run()
+    except BaseException:
+        if array.is_deleted():
+            cell.end("was lost when an operation that overwrote it failed")
+        raise
+    cell.put(new)
+    return result
