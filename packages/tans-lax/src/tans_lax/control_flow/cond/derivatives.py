@@ -3,33 +3,29 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_core.accumulators import AccumRule
 from tans_core.context import (
     JVPContext,
     LinearizeContext,
     Mask,
     SplitContext,
-    TransposeContext,
     merge,
     partition,
 )
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
-from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
 from tans_lax.control_flow.cond import active_lanes_p, cond_p
 from tans_lax.control_flow.cond.residuals import BranchParts, JoinedParts, join_parts
-from tans_lax.control_flow.memo import BodyMemo
-from tans_lax.control_flow.programs import extended
+from tans_lax.control_flow.cond.transposition import cond_transpose
 from tans_lax.elementwise.selection import select_n
-from tans_lax.rows import instantiate_zeros, zeros_like_aval
+from tans_lax.rows import instantiate_zeros
 from tans_lax.shape import broadcast_in_dim
 
 type Value = Any
 type Jaxprs = tuple[ClosedJaxpr, ...]
-
-_MEMO: Final[BodyMemo[ClosedJaxpr]] = BodyMemo()
 
 
 def _union(masks: Sequence[Sequence[bool]]) -> Mask:
@@ -112,52 +108,6 @@ def _cond_partial_eval(
     return merge(un_out, known_outs, unknown_outs)
 
 
-def _cond_transpose(
-    ctx: TransposeContext,
-    cts: Sequence[Value],
-    index: Value,
-    *operands: Value,
-    branches: Jaxprs,
-    **params: Any,
-) -> list[Value]:
-    if is_linear_input(index):
-        raise NotImplementedError(
-            "cond: can't transpose, because the index of the branch depends on a linear input; "
-            "expected an index that does not. Transpose linear functions only."
-        )
-    linear = tuple(map(is_linear_input, operands))
-    nz_ct = tuple(not is_zero(ct) for ct in cts)
-    results = [ctx.transpose_jaxpr(b, linear, nz_ct) for b in branches]
-    nz_in = _union([nz for _, nz in results])
-    in_avals = branches[0].in_avals
-    linear_avals = [a.to_cotangent() for a, lin in zip(in_avals, linear, strict=True) if lin]
-    bodies = tuple(_with_zero_cts(body, nz, nz_in, linear_avals) for body, nz in results)
-    outs: list[Value] = []
-    if any(nz_in):
-        nonlinear = [x for x in operands if not is_linear_input(x)]
-        given = [ct for ct in cts if not is_zero(ct)]
-        outs = cond_p.bind(index, *nonlinear, *given, branches=bodies, **params)
-    zeros = [Zero(a) for a, nz in zip(linear_avals, nz_in, strict=True) if not nz]
-    of_linear = merge(nz_in, zeros, outs)
-    return [None, *merge(linear, [None] * linear.count(False), of_linear)]
-
-
-def _with_zero_cts(
-    body: ClosedJaxpr, own: Mask, wanted: Mask, avals: Sequence[AbstractValue]
-) -> ClosedJaxpr:
-    """Return a transposed branch with zeros for the cotangents that only other branches have."""
-    own = tuple(own)
-    if own == wanted:
-        return body
-
-    def epilogue(*cts: Value) -> list[Value]:
-        given = iter(cts)
-        masks = zip(own, wanted, avals, strict=True)
-        return [next(given) if has else zeros_like_aval(a) for has, want, a in masks if want]
-
-    return _MEMO.get(body, (own, wanted, tuple(avals)), lambda: extended(body, (), epilogue))
-
-
 def _active_lanes_jvp(primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
     active, x = primals
     out = active_lanes_p.bind(active, x)
@@ -193,6 +143,6 @@ PARTIAL_EVAL: Final[dict[Primitive, ContextRule[Any]]] = {
 }
 
 TRANSPOSE: Final[dict[Primitive, Any]] = {
-    cond_p: ContextRule(_cond_transpose),
+    cond_p: AccumRule(cond_transpose),
     active_lanes_p: _active_lanes_transpose,
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from tans_core.accumulators import AccumRule
 from tans_core.context import (
     JVPContext,
     LinearizeContext,
@@ -206,5 +207,5 @@ PARTIAL_EVAL: Final[dict[Primitive, ContextRule[Any]]] = {
 }
 
 TRANSPOSE: Final[dict[Primitive, ContextRule[Any]]] = {
-    scan_p: ContextRule(scan_transpose),
+    scan_p: AccumRule(scan_transpose),
 }

@@ -8,10 +8,11 @@ on its way is linear; only its start has no cotangent.
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from tans_core.accumulators import GradAccum
 from tans_core.context import Mask
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.values import typeof
-from tans_core.zeros import LinearInput, is_linear_input
+from tans_core.zeros import LinearInput
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import pruned, with_variables
 from tans_lax.control_flow.scan import scan_p
@@ -43,7 +44,7 @@ class CarrySplit(NamedTuple):
     def operands(self, operands: Sequence[Value], **params: Any) -> list[Value]:
         """Return the operands in their new order; runs the scan of the known carries."""
         new: dict[int, Value] = {
-            i: x if is_linear_input(x := operands[i]) else LinearInput(typeof(x))
+            i: x if isinstance(x := operands[i], GradAccum) else LinearInput(typeof(x))
             for i in self.linear
         }
         if self.known:
@@ -54,11 +55,6 @@ class CarrySplit(NamedTuple):
             )  # fmt: skip
             new.update(zip(self.known, outs[n:], strict=True))
         return [new.get(i, operands[i]) for i in self.ins]
-
-    def cotangents(self, given: Sequence[Value], linear: Sequence[bool]) -> list[Value]:
-        """Put the cotangents in the order of the operands; None for those not linear."""
-        by_operand = dict(zip(self.ins, given, strict=True))
-        return [by_operand[i] if is_linear else None for i, is_linear in enumerate(linear)]
 
 
 _MEMO: Final[BodyMemo[CarrySplit]] = BodyMemo()

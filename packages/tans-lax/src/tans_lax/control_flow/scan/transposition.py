@@ -1,16 +1,19 @@
 """Transposition of scan: one scan the other way.
 
 Cotangents of the carry are carried back; those of the constants are summed over the steps, in
-carries of their own; those of xs are stacked. The non-linear operands (residuals) are read again.
+carries of their own or in refs; those of xs are stacked. The non-linear operands (residuals) are
+read again.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from tans_core.context import Mask, TransposeContext, merge, partition
+from tans_core.accumulators import GradAccum, Kind
+from tans_core.context import Mask, TransposeContext, partition
 from tans_core.jaxpr import ClosedJaxpr
+from tans_core.refs import is_ref_type
 from tans_core.types import AbstractValue
-from tans_core.zeros import Zero, is_linear_input, is_zero
+from tans_core.zeros import is_linear_input, is_zero
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import extended, rearranged
 from tans_lax.control_flow.scan import scan_p
@@ -26,17 +29,19 @@ class TransposedBody(NamedTuple):
     """The body of the backward scan.
 
     Attributes:
-      jaxpr: ``(*consts, *sums, *carry cts, *ys cts, *xs) -> (*sums, *carry cts, *xs cts)`` where
-        consts and xs are the non-linear ones.
-      consts: which linear constants have a cotangent.
+      jaxpr: ``(*consts, *refs, *sums, *carry cts, *ys cts, *xs, *xs refs) -> (*sums, *carry cts,
+        *xs cts, *logs)`` where consts and xs are the non-linear ones.
+      consts: which linear constants that are summed as values have a cotangent.
       carry: which carries have one.
       xs: which linear xs have one.
+      logs: structure of the backward-pass logs; without leaves when there are none.
     """
 
     jaxpr: ClosedJaxpr
     consts: Mask
     carry: Mask
     xs: Mask
+    logs: Any
 
 
 _MEMO: Final[BodyMemo[TransposedBody]] = BodyMemo()
@@ -45,61 +50,60 @@ _MEMO: Final[BodyMemo[TransposedBody]] = BodyMemo()
 def scan_transpose(
     ctx: TransposeContext,
     cts: Sequence[Value],
-    *operands: Value,
+    *operands: Any,
     jaxpr: ClosedJaxpr,
     num_consts: int,
     num_carry: int,
     reverse: bool,
     length: int,
     **params: Any,
-) -> list[Value]:
+) -> dict[Any, Any] | None:
     """Transpose rule of scan."""
     first_x = num_consts + num_carry
-    linear = tuple(map(is_linear_input, operands))
+    linear = tuple(isinstance(x, GradAccum) or is_linear_input(x) for x in operands)
     if not all(linear[num_consts:first_x]):
         plan = split_carry(jaxpr, linear, num_consts, num_carry)
-        given = scan_transpose(
+        return scan_transpose(
             ctx, [cts[i] for i in plan.outs],
             *plan.operands(operands, reverse=reverse, length=length, **params),
             jaxpr=rearranged(jaxpr, plan.ins, plan.outs), num_consts=num_consts,
             num_carry=len(plan.linear), reverse=reverse, length=length, **params,
         )  # fmt: skip
-        return plan.cotangents(given, linear)
     ct_carry, ct_ys = cts[:num_carry], cts[num_carry:]
     nz_carry = tuple(not is_zero(ct) for ct in ct_carry)
     nz_ys = tuple(not is_zero(ct) for ct in ct_ys)
-    shape = (linear, num_consts, num_carry)
+    consts, const_accums = partition(linear[:num_consts], operands[:num_consts])
+    xs, x_accums = partition(linear[first_x:], operands[first_x:])
+    x_avals = _where(linear[first_x:], jaxpr.in_avals[first_x:])
+    x_kinds = tuple(_kind_of_x(a, t) for a, t in zip(x_accums, x_avals, strict=True))
+    const_kinds = tuple(a.kind for a in const_accums)
+    shape = (linear, num_consts, num_carry, const_kinds, x_kinds)
     body = _MEMO.get(
         jaxpr,
         (type(ctx), shape, nz_carry, nz_ys),
         lambda: _transpose_body(ctx, jaxpr, *shape, nz_carry, nz_ys),
     )
-    consts, linear_consts = partition(linear[:num_consts], operands[:num_consts])
-    xs, _ = partition(linear[first_x:], operands[first_x:])
-    sums = [
-        zeros_like_aval(x.aval.to_cotangent())
-        for x, nz in zip(linear_consts, body.consts, strict=True)
-        if nz
-    ]
-    carry = [instantiate_zeros(ct) for ct, nz in zip(ct_carry, body.carry, strict=True) if nz]
-    outs = []
-    if body.jaxpr.out_avals:
+    summed = _where(body.consts, _of_kind("value", const_accums, const_kinds))
+    refs = [a.ref for a in _of_kind("ref", const_accums, const_kinds)]
+    x_refs = [a.ref for a in _of_kind("ref", x_accums, x_kinds)]
+    sums = [zeros_like_aval(a.aval) for a in summed]
+    carry = [instantiate_zeros(ct) for ct in _where(body.carry, ct_carry)]
+    outs: list[Value] = []
+    if body.jaxpr.out_avals or body.jaxpr.effects:
         outs = scan_p.bind(
-            *consts, *sums, *carry, *(ct for ct in ct_ys if not is_zero(ct)), *xs,
-            jaxpr=body.jaxpr, num_consts=len(consts), num_carry=len(sums) + len(carry),
-            reverse=not reverse, length=length, **params,
+            *consts, *refs, *sums, *carry, *(ct for ct in ct_ys if not is_zero(ct)), *xs, *x_refs,
+            jaxpr=body.jaxpr, num_consts=len(consts) + len(refs),
+            num_carry=len(sums) + len(carry), reverse=not reverse, length=length, **params,
         )  # fmt: skip
-    of_linear = _with_zeros(
-        (*body.consts, *body.carry, *body.xs),
-        [x.aval for x in operands if is_linear_input(x)],
-        outs,
-    )
-    return merge(linear, [None] * linear.count(False), of_linear)
-
-
-def _with_zeros(nonzero: Mask, avals: Avals, values: Sequence[Value]) -> list[Value]:
-    zeros = [Zero(a.to_cotangent()) for a, nz in zip(avals, nonzero, strict=True) if not nz]
-    return merge(nonzero, zeros, values)
+    into = [
+        *summed,
+        *_where(body.carry, operands[num_consts:first_x]),
+        *_where(body.xs, _of_kind("value", x_accums, x_kinds)),
+    ]
+    for accum, ct in zip(into, outs, strict=False):
+        if isinstance(accum, GradAccum):
+            accum.accum(ct)
+    return body.logs.unflatten(outs[len(into) :]) if len(outs) > len(into) else None
 
 
 def _transpose_body(
@@ -108,41 +112,56 @@ def _transpose_body(
     linear: Mask,
     num_consts: int,
     num_carry: int,
+    const_kinds: tuple[Kind, ...],
+    x_kinds: tuple[Kind, ...],
     nz_carry: Mask,
     nz_ys: Mask,
 ) -> TransposedBody:
-    linear_consts = sum(linear[:num_consts])
+    first_x = num_consts + num_carry
+    kinds: tuple[Kind, ...] = (*const_kinds, *("value",) * num_carry, *x_kinds)
+    n_summed = const_kinds.count("value")
     while True:
-        body, nz_in = ctx.transpose_jaxpr(jaxpr, linear, (*nz_carry, *nz_ys))
-        carry_in = nz_in[linear_consts : linear_consts + num_carry]
+        found = ctx.transpose_into(jaxpr, linear, (*nz_carry, *nz_ys), kinds)
+        carry_in = found.nonzero[n_summed : n_summed + num_carry]
         grown = tuple(a or b for a, b in zip(nz_carry, carry_in, strict=True))
         if grown == nz_carry:
             break
         nz_carry = grown
-    nz_consts, nz_xs = nz_in[:linear_consts], nz_in[linear_consts + num_carry :]
-    sums = [
-        a.to_cotangent()
-        for a, nz in zip(_where(linear[:num_consts], jaxpr.in_avals), nz_consts, strict=True)
-        if nz
-    ]
-    carry_avals = jaxpr.in_avals[num_consts : num_consts + num_carry]
+    nz_consts, nz_xs = found.nonzero[:n_summed], found.nonzero[n_summed + num_carry :]
+    avals = _of_kind("value", _where(linear[:num_consts], jaxpr.in_avals), const_kinds)
+    sums = [a.to_cotangent() for a in _where(nz_consts, avals)]
+    carry_avals = jaxpr.in_avals[num_consts:first_x]
     lost = [
         None if has else a.to_cotangent()
         for a, nz, has in zip(carry_avals, nz_carry, carry_in, strict=True)
         if nz
     ]
-    loop = _accumulating(body, sums, lost)
-    n_consts = num_consts - linear_consts
-    n_xs = len(linear) - num_consts - num_carry - sum(linear[num_consts + num_carry :])
+    loop = _accumulating(found.program, sums, lost)
     n_cts = sum(nz_carry) + sum(nz_ys)
-    c, x, ct, s = _ranges(n_consts, n_xs, n_cts, len(sums))
+    c, x, r, rx, ct, s = _ranges(
+        num_consts - len(const_kinds),
+        len(linear) - first_x - len(x_kinds),
+        const_kinds.count("ref"),
+        x_kinds.count("ref"),
+        n_cts,
+        len(sums),
+    )
     k, y = ct[: sum(nz_carry)], ct[sum(nz_carry) :]
-    loop = rearranged(loop, (*c, *s, *k, *y, *x), range(len(loop.out_avals)))
-    return TransposedBody(loop, nz_consts, nz_carry, nz_xs)
+    loop = rearranged(loop, (*c, *r, *s, *k, *y, *x, *rx), range(len(loop.out_avals)))
+    return TransposedBody(loop, nz_consts, nz_carry, nz_xs, found.logs)
 
 
-def _where(mask: Mask, avals: Avals) -> list[AbstractValue]:
-    return [a for m, a in zip(mask, avals, strict=False) if m]
+def _kind_of_x(accum: GradAccum, aval: AbstractValue) -> Kind:
+    """Return the kind of accumulator that the slices of an operand have."""
+    return "value" if accum.kind == "ref" and not is_ref_type(aval) else accum.kind
+
+
+def _of_kind[T](kind: Kind, values: Sequence[T], kinds: Sequence[Kind]) -> list[T]:
+    return [x for x, k in zip(values, kinds, strict=True) if k == kind]
+
+
+def _where[T](mask: Sequence[bool], values: Sequence[T]) -> list[T]:
+    return [x for m, x in zip(mask, values, strict=False) if m]
 
 
 def _ranges(*sizes: int) -> list[list[int]]:
