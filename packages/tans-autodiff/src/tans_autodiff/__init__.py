@@ -5,6 +5,7 @@ from tans_core import require_interface
 _INTERFACE_BUILT_FOR = 1
 require_interface("tans-autodiff", built_for=_INTERFACE_BUILT_FOR)
 
+from tans_autodiff.accumulators import NullAccum, RefAccum, ValAccum  # noqa: E402
 from tans_autodiff.checkpoint import (  # noqa: E402
     checkpoint,
     checkpoint_name,
@@ -28,6 +29,7 @@ from tans_autodiff.jacobian import hessian, jacfwd, jacobian, jacrev  # noqa: E4
 from tans_autodiff.linear_call import linear_call  # noqa: E402
 from tans_autodiff.linear_solve import custom_linear_solve  # noqa: E402
 from tans_autodiff.linear_transpose import linear_transpose  # noqa: E402
+from tans_autodiff.ref_entries import ad  # noqa: E402
 from tans_autodiff.residuals import NotNeeded, NotSaveable  # noqa: E402
 from tans_autodiff.saved_residuals import print_saved_residuals  # noqa: E402
 from tans_autodiff.symbolic_zero import (  # noqa: E402
@@ -44,10 +46,14 @@ __all__ = [
     "CustomVJPPrimal",
     "NotNeeded",
     "NotSaveable",
+    "NullAccum",
     "Offloadable",
     "Recompute",
+    "RefAccum",
     "Saveable",
     "SymbolicZero",
+    "ValAccum",
+    "ad",
     "checkpoint",
     "checkpoint_name",
     "checkpoint_name_fwd",

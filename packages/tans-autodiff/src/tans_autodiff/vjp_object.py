@@ -1,14 +1,21 @@
 """The VJP object: a backward pass as a pytree of the values it reads."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.accumulation import Logs, contents_type
 from tans_autodiff.arguments import dtype_of
 from tans_autodiff.backward_program import BackwardProgram, described
 from tans_autodiff.jvp import Value
+from tans_autodiff.ref_entries import (
+    backward_inputs,
+    check_entries,
+    check_no_ref_arguments,
+    entry_result,
+)
 from tans_autodiff.residual_table import ResidualTable, bytes_of
 from tans_autodiff.residuals import NotSaveable, argument_path, is_mark, missing_text
-from tans_autodiff.results import cotangent_result
 from tans_autodiff.transpose import backward_pass
 from tans_core import dtypes, tree
 from tans_core.errors import message
@@ -78,23 +85,59 @@ class VJP:
                     "tuple of outputs.",
                 )
             )
+        check_no_ref_arguments(self.fun, self.in_tree)
+        return self._pull(out_ct, None)
+
+    def with_refs(self, *entries: Pytree) -> Callable[[Pytree], Any]:
+        """Say what is to become of each gradient.
+
+        Args:
+          *entries: one tree per argument, like the arguments. A leaf is a ref of the gradient's
+            type, which the gradient is added to in place; ``GradValue()``, for a gradient to
+            return; or ``DontWant()``, for one not to compute.
+
+        Returns:
+          A function from a cotangent of the output to a tuple like that of a call: gradients,
+          ``GradRef()`` where one was added to a ref, ``DidntWant()`` where none was computed.
+
+        Raises:
+          ValueError: the entries' structure isn't that of the arguments, a ref has another type
+            than the gradient, or an argument that is a ref has no ref for its gradient.
+
+        Example:
+          >>> import tans_lax as lax
+          >>> from tans_autodiff import ad, vjp
+          >>> _, f_vjp = vjp(lax.mul, 2.0, 3.0)
+          >>> slope, other = f_vjp.with_refs(ad.GradValue(), ad.DontWant())(1.0)
+          >>> float(slope), other
+          (3.0, DidntWant())
+        """
+        leaves = check_entries(self.fun, self.in_tree, entries)
+
+        @api_boundary
+        def pull_into_refs(out_ct: Pytree) -> Any:
+            return self._pull(out_ct, leaves)
+
+        return pull_into_refs
+
+    def _pull(self, out_ct: Pytree, entries: Sequence[Any] | None) -> Any:
         cts = self._check_cotangents(out_ct)
         program = self.fun
-        inputs: list[Any] = self._residuals()
-        inputs += [
-            LinearInput(aval.to_tangent())
-            for aval, nz in zip(program.in_avals, program.nonzero_in, strict=True)
-            if nz
-        ]
+        inputs = [*self._residuals(), *backward_inputs(program, entries)]
         used = [ct for ct, nz in zip(cts, program.nonzero_out, strict=True) if nz]
-        results = iter(backward_pass(program.linear, inputs, used))
-        cts_in = [
-            cotangent_result(next(results) if nz else Zero(aval), aval)
-            for aval, nz in zip(program.in_avals, program.nonzero_in, strict=True)
+        logs = Logs()
+        given = inputs[len(program.sources) :]
+        found = iter(backward_pass(program.linear, inputs, used, logs))
+        linear = iter([next(found) if type(x) is LinearInput else None for x in given])
+        moved = [next(linear) if nz else None for nz in program.nonzero_in]
+        results = [
+            entry_result(entry, Zero(contents_type(aval)) if ct is None else ct, aval)
+            for entry, ct, aval in zip(
+                entries or [None] * len(moved), moved, program.in_avals, strict=True
+            )
         ]
-        arguments_cts = self.in_tree.unflatten(cts_in)
-        # No equation of the linear programs so far writes logs.
-        return (arguments_cts, {}) if self.want_logs else arguments_cts
+        arguments_cts = self.in_tree.unflatten(results)
+        return (arguments_cts, logs.entries) if self.want_logs else arguments_cts
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
