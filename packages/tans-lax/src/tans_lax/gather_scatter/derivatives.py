@@ -6,6 +6,7 @@ scatters are linear in operand and updates. The others need to know which value 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import tans_lax as lax
@@ -27,6 +28,7 @@ from tans_lax.gather_scatter.primitives import (
     scatter_sub_p,
 )
 from tans_lax.gather_scatter.write import scatter_add, scatter_max, scatter_min, scatter_sub
+from tans_lax.parts import gather_part, part_transpose
 from tans_lax.rows import add_tangents, instantiate_zeros, not_linear, zeros_like_aval
 
 type Value = Any  # an array, a Python scalar, a tracer or a mark in its place
@@ -69,6 +71,13 @@ def _gather_transpose(
         mode=mode,
     )
     return operand_bar, None
+
+
+def _columns(indices: Value) -> list[Value]:
+    last = len(indices.shape) - 1
+    return [
+        lax.index_in_dim(indices, i, axis=last, keepdims=False) for i in range(indices.shape[last])
+    ]
 
 
 def _sum_jvp(scatter: Callable[..., Value]) -> Callable[..., tuple[Value, Value]]:
@@ -152,7 +161,7 @@ JVP: Final[dict[Primitive, Callable[..., tuple[Value, Value]]]] = {
     scatter_max_p: extremum_jvp(scatter_max),
 }
 TRANSPOSE: Final[dict[Primitive, Callable[..., Any]]] = {
-    gather_p: _gather_transpose,
+    gather_p: part_transpose(_gather_transpose, partial(gather_part, columns=_columns)),
     scatter_p: overwrite_transpose,
     scatter_add_p: _sum_transpose(1),
     scatter_sub_p: _sum_transpose(-1),

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import tans_lax as lax
 from tans_core import Primitive, ShapedArray, Zero, is_linear_input, typeof, zero_tangent
+from tans_lax.parts import dynamic_slice_part, part_transpose, slice_part
 from tans_lax.rows import (
     instantiate_zeros,
     linear_jvp,
@@ -90,7 +91,7 @@ JVP: Final[dict[Primitive, Callable[..., Any]]] = {
     dynamic_update_slice_p: _dynamic_update_slice_jvp,
 }
 TRANSPOSE: Final[dict[Primitive, Callable[..., Any]]] = {
-    slice_p: linear_transpose_of(_slice_transpose),
-    dynamic_slice_p: _dynamic_slice_transpose,
+    slice_p: part_transpose(linear_transpose_of(_slice_transpose), slice_part),
+    dynamic_slice_p: part_transpose(_dynamic_slice_transpose, dynamic_slice_part),
     dynamic_update_slice_p: _dynamic_update_slice_transpose,
 }
