@@ -17,6 +17,7 @@ from tans_core.config import abstract_mesh, check_tracer_leaks, xla_metadata
 from tans_core.debug_info import DebugInfo
 from tans_core.errors import UnexpectedTracerError
 from tans_core.explicit_mode import apply_sharding, is_involved
+from tans_core.hi_types import is_traced
 from tans_core.jaxpr import (
     NO_EFFECTS,
     Atom,
@@ -280,9 +281,9 @@ def lift_tracer_consts(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
     Returns:
       The jaxpr with the inputs ``(*tracers, *inputs)``, and those tracers.
     """
-    if not any(isinstance(c, Tracer) for c in closed.consts):
+    if not any(map(is_traced, closed.consts)):
         return closed, []
-    return _lift(closed, [isinstance(c, Tracer) for c in closed.consts])
+    return _lift(closed, list(map(is_traced, closed.consts)))
 
 
 def hoist_consts(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:

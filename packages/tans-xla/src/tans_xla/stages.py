@@ -64,13 +64,14 @@ class Traced(StageTypes):
         Args:
           lowering_platforms: platform names to lower for instead of the devices' platform.
         """
-        program, jitted = self._program, self._jitted
+        jitted = self._jitted
+        call, program = jitted.low_form(self._call, self._program)
         # A ShapeDtypeStruct with a sharding stands for an array that is committed to it.
-        ins = tuple(map(_struct_sharding, self._call.leaves))
-        flat = [*program.consts, *self._call.leaves]
-        placement, outs = jitted.placement(self._call, program, flat, ins)
+        ins = tuple(map(_struct_sharding, call.leaves))
+        flat = [*program.consts, *call.leaves]
+        placement, outs = jitted.placement(call, program, flat, ins)
         n_consts = len(program.consts)
-        donated = (False,) * n_consts + jitted.donated(self._call)
+        donated = (False,) * n_consts + jitted.donated(call)
         platforms = _platforms(lowering_platforms) or (placement.devices[0].platform,)
         lowered = lower(
             program.closed,
@@ -172,7 +173,8 @@ class Lowered(StageTypes):
                 f"program's devices are of platform {platform}. Lower for {platform}, or keep the "
                 "module's text."
             )
-        program = self._traced._program
+        traced = self._traced
+        _, program = traced._jitted.low_form(traced._call, traced._program)
         options = dict(self._traced._jitted.options.compiler_options)
         options.update(compiling.option_items(compiler_options))
         executable = load(
@@ -191,7 +193,8 @@ class Compiled(StageTypes):
     def __init__(self, traced: Traced, executable: Executable) -> None:
         self._traced = traced
         self._executable = executable
-        self._consts = traced._program.concrete_consts()
+        _, self._program = traced._jitted.low_form(traced._call, traced._program)
+        self._consts = self._program.concrete_consts()
         self._take_types(traced)
         # Called while jit is disabled; the C++ object holds it weakly.
         self._run = lambda *args, **kwargs: self._miss(*args, **kwargs)[0]
@@ -235,12 +238,18 @@ class Compiled(StageTypes):
                 raise self._traced_argument(i, x)
             if typeof(x) is not avals[i]:
                 self._check_type(i, x)
-        closed = self._traced._program.closed
+        whole, program = self._traced._program, self._program
+        if program is not whole:
+            call = self._traced._call.replace(leaves, in_tree)
+            leaves = self._traced._jitted.low_form(call, whole)[0].leaves
+        closed = program.closed
         flat = list(map(physical_value, [*self._consts, *leaves], closed.in_avals))
-        name = self._traced._program.input_name
+        name = program.input_name
         check_not_deleted(flat, self._traced.fun_name, name)
         self._check_shardings(flat, name)
         outs = self._executable.call(flat)
+        if program is not whole:
+            return whole.result(outs), None, False
         result = self.out_tree.unflatten(outs)
         return result, self._executable.fast_path(result, flat[: len(self._consts)]), False
 

@@ -16,6 +16,7 @@ from tans_xla import placement as placements
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.explicit_shardings import result_shardings
+from tans_xla.jit import high
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import JitOptions, normalize
@@ -74,6 +75,8 @@ class Jitted:
         call, program = self.trace(args, kwargs)
         if state.trace is not eval_trace:
             return program.out_tree.unflatten(self.bind(call, program)), None, False
+        whole = program
+        call, program = self.low_form(call, program)
         consts = program.concrete_consts()
         values = [*consts, *call.leaves]
         flat = list(map(physical_value, values, program.closed.in_avals))
@@ -82,8 +85,14 @@ class Jitted:
         outs = executable.call(flat)
         if debug_checks.enabled():
             debug_checks.check_call(outs, program.closed, values, self.name)
+        if program is not whole and high.is_split(whole):
+            return whole.result(outs), None, False
         result = program.out_tree.unflatten(outs)
         return result, executable.fast_path(result, flat[: len(consts)]), False
+
+    def low_form(self, call: Call, program: Program) -> tuple[Call, Program]:
+        """Return the call and the program to execute, without user primitives and types."""
+        return high.low_form(self, call, program)
 
     def bind(self, call: Call, program: Program) -> list[Any]:
         """Hand the call to the current trace."""

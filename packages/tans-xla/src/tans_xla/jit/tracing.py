@@ -22,6 +22,8 @@ from tans_core import (
 from tans_core.cache import register_cache
 from tans_core.config import log_compiles, no_tracing, trace_context
 from tans_core.debug_info import CallInfo
+from tans_core.hi_types import is_traced
+from tans_core.lo import raised
 from tans_core.sharding import Sharding
 from tans_core.tree import registry
 from tans_xla.device_shardings import has_devices
@@ -43,9 +45,12 @@ class Program:
       info: names for messages.
       executables: compiled forms by placement.
       ops: the equation of a nested call, by jit options and context mesh.
+      low: the program without user primitives and types, once it is needed; None before.
     """
 
-    __slots__ = ("_inner_shardings", "closed", "consts", "executables", "info", "ops", "out_tree")
+    __slots__ = (
+        "_inner_shardings", "closed", "consts", "executables", "info", "low", "ops", "out_tree",
+    )  # fmt: skip
 
     def __init__(
         self, closed: ClosedJaxpr, consts: list[Any], out_tree: Any, info: CallInfo
@@ -57,6 +62,7 @@ class Program:
         self.executables: dict[Any, Any] = {}
         self._inner_shardings: list[tuple[str, Any]] | None = None
         self.ops: dict[tuple[JitOptions, Any], TypedOp] = {}
+        self.low: Program | None = None
 
     def input_name(self, i: int) -> str:
         """Return the printed name of an input of `closed`."""
@@ -70,6 +76,10 @@ class Program:
         if self._inner_shardings is None:
             self._inner_shardings = list(_inner_shardings(self.closed.jaxpr))
         return self._inner_shardings
+
+    def result(self, low_outs: list[Any]) -> Any:
+        """Return the result, given the outputs of the low form."""
+        return self.out_tree.unflatten(raised(self.closed.out_avals, low_outs))
 
     def concrete_consts(self) -> list[Any]:
         """Return the constants; NumPy arrays become device arrays, once."""
@@ -143,6 +153,13 @@ class Call:
             self.statics = ()
         self.leaves, self.in_tree = registry.flatten((args, kwargs))
 
+    def replace(self, leaves: list[Any], in_tree: Any) -> "Call":
+        """Return the call with other dynamic leaves."""
+        new: Call = object.__new__(Call)
+        new.num_args, new.statics = self.num_args, self.statics
+        new.leaves, new.in_tree = leaves, in_tree
+        return new
+
     def rebuild(self, leaves: Any) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and keyword arguments with the dynamic leaves replaced."""
         dynamic, kwargs = self.in_tree.unflatten(leaves)
@@ -210,7 +227,7 @@ def record(
         _log.warning("traced %s(%s) in %.3f s", info.name, types, time.perf_counter() - start)
     lifted, consts = hoist_consts(closed)
     program = Program(lifted, consts, box[0], info)
-    if any(isinstance(c, Tracer) for c in consts):
+    if any(map(is_traced, consts)):
         return program  # belongs to the enclosing trace; must not outlive it
     return table.setdefault(key, program)
 
