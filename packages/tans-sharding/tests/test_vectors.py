@@ -68,6 +68,11 @@ def collectives(fun: Any, *args: Any) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def auto_mesh() -> Mesh:
+    """Return the same mesh with Auto axes."""
+    return tans.make_mesh((2, 4), ("X", "Y"), axis_types=(AxisType.Auto,) * 2)
+
+
 @pytest.fixture
 def namespace(mesh: Any) -> dict[str, Any]:
     """Return the names that the programs use."""
@@ -86,6 +91,7 @@ def namespace(mesh: Any) -> dict[str, Any]:
         "A": arranged,
         "T": lambda *xs: print(*[tans.typeof(x) for x in xs]),
         "coll": collectives,
+        "auto_mesh": auto_mesh,
         "U": P(unreduced={"X"}),
         "R": P(reduced={"X"}),
     }

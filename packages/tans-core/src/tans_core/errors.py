@@ -209,6 +209,14 @@ class ShardingTypeError(Exception):
     """
 
 
+class ForbiddenCollectiveError(Exception):
+    """An operation would communicate along an axis that ``no_collectives`` names.
+
+    The text names the operation and the axis. Keep the axis in the result, sharded or unreduced
+    (``out_sharding=P(..., unreduced={axis})``), or do the operation outside of the context.
+    """
+
+
 class MissingRuleError(NotImplementedError):
     """A transformation met a primitive for which it has no rule.
 
@@ -260,6 +268,7 @@ def help(name: str | type[Exception] | Exception) -> None:
 
 __all__ = [
     "ConcretizationTypeError",
+    "ForbiddenCollectiveError",
     "InconclusiveDimensionOperation",
     "InterfaceMismatchError",
     "JAXIndexError",

@@ -137,6 +137,9 @@ def apply_sharding(
       ShardingTypeError: the operands' shardings don't fit together, or there is no rule.
       ValueError: meshes differ, or a sharding in the params does not fit.
     """
+    rule = rules.sharding.find(primitive)
+    if rule is None and primitive.call_like:
+        return outs  # the types of its bodies' results carry their shardings
     mesh = mesh_for(primitive, in_avals, params)
     if mesh is None:
         raise ValueError(
@@ -144,9 +147,6 @@ def apply_sharding(
             "Call set_mesh(mesh) first, or pass NamedSharding(mesh, spec)."
         )
     ctx = ShardingContext(primitive, mesh, in_avals, outs)
-    rule = rules.sharding.find(primitive)
-    if rule is None and primitive.call_like:
-        return outs  # the types of its bodies' results carry their shardings
     if rule is None:
         ctx.refuse(
             f"expected a primitive with a sharding rule, but {primitive.name} has none. Add one "

@@ -83,7 +83,7 @@ def _jaxpr_doc(jaxpr: Jaxpr, names: Names) -> Any:
     consts = " ".join(_binder(v, names) for v in jaxpr.constvars)
     inputs = " ".join(_binder(v, names) for v in jaxpr.invars)
     head = pp.text(f"{{ lambda {consts}; {inputs}. let" if consts else f"{{ lambda ; {inputs}. let")
-    eqns = [_eqn_doc(eqn, names) for eqn in jaxpr.eqns]
+    eqns = [doc for eqn in jaxpr.eqns for doc in _eqn_docs(eqn, names)]
     outs = ", ".join(names(v) for v in jaxpr.outvars)
     tail = f"({outs},)" if len(jaxpr.outvars) == 1 else f"({outs})"
     body = pp.nest(4, pp.concat([pp.brk(), _joined(eqns)])) if eqns else pp.brk()
@@ -100,6 +100,26 @@ def _joined(docs: Sequence[Any]) -> Any:
     for doc in docs[1:]:
         parts += [pp.brk("; "), doc]
     return pp.concat(parts)
+
+
+def _eqn_docs(eqn: Eqn, names: Names) -> list[Any]:
+    """Return the equation; for a call with other axis types those of its body, in its place."""
+    if eqn.primitive.name != "axes_call":
+        return [_eqn_doc(eqn, names)]
+    body = drop_unused_outvars(eqn.params["jaxpr"].jaxpr)
+    docs = [_cast_doc(v, x, names) for v, x in zip(body.invars, eqn.invars, strict=True)]
+    docs += [doc for inner in body.eqns for doc in _eqn_docs(inner, names)]
+    docs += [_cast_doc(v, x, names) for v, x in zip(eqn.outvars, body.outvars, strict=True)]
+    for inner in body.eqns:  # a body that is called twice has other names the next time
+        for var in inner.outvars:
+            names.names.pop(var, None)
+    return docs
+
+
+def _cast_doc(var: Var, source: Atom, names: Names) -> Any:
+    text = names(source)
+    names.names.pop(var, None)
+    return pp.text(f"{_binder(var, names)} = reshard {text}")
 
 
 def _eqn_doc(eqn: Eqn, names: Names) -> Any:

@@ -58,7 +58,7 @@ def result_types(avals: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
 
 
 def concrete_sharding(mesh: Any, aval: ShapedArray) -> NamedSharding:
-    """Return the sharding over `mesh` of a value of type `aval`."""
+    """Return the sharding over `mesh` of a value of type `aval`; manual axes are no part of it."""
     if aval.is_sharded:
         return named_sharding(mesh, aval.sharding.spec)
     return named_sharding(mesh, PartitionSpec(*(None,) * aval.ndim))
@@ -71,13 +71,16 @@ def constrained(
 
     A scalar computed from `operands` (types) without sharding has only one, so needs no constraint.
     """
+    if mesh.manual_axes and AxisType.Explicit not in mesh.axis_types:
+        return list(values)
     from tans_xla import sdy_attributes
 
     involved = any(getattr(a, "is_sharded", False) for a in operands)
+    is_open = AxisType.Auto in mesh.axis_types
     out = []
     for x, aval in zip(values, avals, strict=True):
         if isinstance(aval, ShapedArray) and (aval.ndim or aval.is_sharded or involved):
-            out.append(sdy_attributes.constrain(x, concrete_sharding(mesh, aval)))
+            out.append(sdy_attributes.constrain(x, concrete_sharding(mesh, aval), is_open))
         else:
             out.append(x)
     return out

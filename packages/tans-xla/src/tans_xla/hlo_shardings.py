@@ -58,6 +58,8 @@ def find_spec(hlo: HloSharding, mesh: Any, ndim: int) -> PartitionSpec | None:
     counts = hlo.tile_assignment_dimensions()[:ndim]
     sizes = dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
     for parts in _candidates(list(counts), sizes):
+        while parts and parts[-1] is None:
+            parts = parts[:-1]
         spec = PartitionSpec(*parts)
         if same_hlo_sharding(make_hlo_sharding(mesh, spec, ndim), hlo):
             return spec

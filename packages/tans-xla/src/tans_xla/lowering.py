@@ -15,6 +15,7 @@ from tans_core import (
     Eqn,
     Jaxpr,
     Literal,
+    Primitive,
     TypedOp,
     rules,
     set_current_trace,
@@ -139,6 +140,19 @@ class LoweringContext:
         return _build_function(self.builder, name, closed, [])
 
 
+_PLACES_RESULTS: Final = set[LoweringRule]()
+
+
+def places_results(rule: LoweringRule) -> LoweringRule:
+    """Mark a rule that constrains its results to the shardings in their types itself."""
+    _PLACES_RESULTS.add(rule)
+    return rule
+
+
+def _places_results(primitive: Primitive) -> bool:
+    return rules.lowering[primitive] in _PLACES_RESULTS
+
+
 def lower_as(fun: Callable[..., Any]) -> LoweringRule:
     """Return a rule that lowers a primitive as the program ``fun(*args, **params)``."""
 
@@ -198,7 +212,7 @@ def lower_eqns(
             name = _operation_name(op)
             with mlir.location(eqn.traceback, builder.scope, eqn.name_stack, name):
                 outs = lower_in_place(builder, eqn, _operands(eqn, args), tokens)
-                if mesh is not None:
+                if mesh is not None and not _places_results(primitive):
                     outs = constrained(outs, op.out_avals, mesh, op.in_avals)
         else:
             location = mlir.location(eqn.traceback, builder.scope, eqn.name_stack, primitive.name)

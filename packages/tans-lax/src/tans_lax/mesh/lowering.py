@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tans_core import Primitive
 from tans_core.explicit_mode import spec_of
+from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.sharding import NamedSharding, named_sharding
 from tans_lax.mesh import reshard_p, sharding_constraint_p
@@ -19,8 +20,9 @@ def _reshard(ctx: Any, x: IrValue, *, dst_sharding: NamedSharding) -> IrValue:
     mesh = ctx.builder.mesh
     if mesh is None:
         return x
+    is_open = AxisType.Auto in mesh.axis_types
     for spec in _steps(spec_of(ctx.avals_in[0]), dst_sharding.spec):
-        x = constrain(x, named_sharding(mesh, spec))
+        x = constrain(x, named_sharding(mesh, spec), is_open)
     return x
 
 
