@@ -6,7 +6,7 @@ import pytest
 import tans_lax as lax
 from tans_autodiff import grad, jvp, vjp
 from tans_batching import vmap
-from tans_xla import device_put, jit, make_jaxpr
+from tans_xla import Inline, device_put, jit, make_jaxpr
 
 f32 = np.float32
 
@@ -109,7 +109,8 @@ def test_dead_outputs_are_removed_from_the_backward_call():
     assert [e.primitive.name for e in last.eqns] == ["mul"]
 
 
-@pytest.mark.parametrize("inline", [True, False])
+@pytest.mark.parametrize("inline", [Inline.JAX_EARLY, True, False])
 def test_inline_option_is_kept(inline):
     f = jit(lax.sin, inline=inline)
-    assert len(jits(make_jaxpr(grad(f))(1.0))) == (0 if inline else 2)
+    calls = 0 if inline is Inline.JAX_EARLY else 2
+    assert len(jits(make_jaxpr(grad(f))(1.0))) == calls

@@ -42,7 +42,9 @@ def test_equal_params_are_recorded_as_they_are(scaled_p, first, second):
 
     closed = trace_to_jaxpr(program, [ShapedArray((), np.dtype(np.float32))])
     recorded = [eqn.params["by"] for eqn in closed.eqns]
-    assert [same(*pair) for pair in zip(recorded, (first, second, first), strict=True)] == [True] * 3
+    assert [same(*pair) for pair in zip(recorded, (first, second, first), strict=True)] == [
+        True
+    ] * 3
 
 
 def test_types_follow_the_param(scaled_p):

@@ -17,11 +17,11 @@ class Counter:
         self.names = []
         self.stored = []
 
-    def get(self, module, devices, options):
-        self.names.append(str(module.operation.attributes["sym_name"]).strip('"'))
+    def get(self, request):
+        self.names.append(str(request.module.operation.attributes["sym_name"]).strip('"'))
 
-    def put(self, module, devices, options, executable):
-        self.stored.append(executable)
+    def put(self, request, executable, seconds):
+        self.stored.append((executable, seconds))
 
 
 @pytest.fixture
@@ -76,11 +76,11 @@ def test_a_cache_supplies_executables(toys, monkeypatch):
     held = {}
 
     class Cache:
-        def get(self, module, devices, options):
-            return held.get(str(module))
+        def get(self, request):
+            return held.get(str(request.module))
 
-        def put(self, module, devices, options, executable):
-            held[str(module)] = executable
+        def put(self, request, executable, seconds):
+            held[str(request.module)] = executable
 
     monkeypatch.setattr(compiling.slots, "compilation_cache", Cache())
 
@@ -95,11 +95,61 @@ def test_a_cache_supplies_executables(toys, monkeypatch):
     assert len(held) == 1
 
 
-def test_options_are_validated_before_use(monkeypatch):
+def test_option_items_keep_types():
+    items = compiling.option_items({"xla_b": 1, "xla_a": True})
+    assert items == (("xla_a", ("bool", True)), ("xla_b", ("int", 1)))
+
+
+def test_a_failure_is_explained(toys, monkeypatch):
+    def explain(error, request):
+        return LookupError(request.name, request.items)
+
+    def wave(x):
+        return toys.sin(x)
+
+    monkeypatch.setattr(compiling.slots, "explain_failure", explain)
+    with pytest.raises(LookupError, match=r"wave.*xla_none"):
+        jit(wave, compiler_options={"xla_none": 1})(X)
+
+
+def test_the_environment_is_checked_before_a_compilation(toys, monkeypatch):
     seen = []
-    monkeypatch.setattr(compiling.slots, "validate_options", seen.append)
-    jit(lambda x: x, compiler_options={"xla_b": 1, "xla_a": True})
-    assert seen == [(("xla_a", ("bool", True)), ("xla_b", ("int", 1)))]
+    monkeypatch.setattr(compiling.slots, "check_environment", seen.append)
+    jit(lambda x: toys.sin(x))(X)
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("flag", ["optimization_level", "memory_fitting_level"])
+def test_a_changed_effort_compiles_again(toys, compiled, flag):
+    f = jit(lambda x: toys.sin(x))
+    f(X)
+    for level in ("O3", "O3", "O1"):
+        with getattr(config, flag)(level):
+            f(X)
+    f(X)
+    assert len(compiled) == 3
+
+
+def test_flags_that_turn_passes_off(toys, compiled):
+    def debug_options():
+        options = compiling.make_options(devices()[:1], ())
+        debug = options.executable_build_options.debug_options
+        return (
+            debug.xla_backend_optimization_level,
+            debug.xla_llvm_disable_expensive_passes,
+            debug.xla_disable_hlo_passes,
+        )
+
+    f = jit(lambda x: toys.sin(x))
+    usual = debug_options()
+    with config.disable_most_optimizations(True):
+        f(X)
+        assert debug_options()[:2] == (0, True)
+    with config.compiler_enable_remat_pass(False):
+        f(X)
+        assert debug_options() == (*usual[:2], "rematerialization")
+    f(X)
+    assert len(compiled) == 3
 
 
 def test_tracing_and_compiling_are_logged(toys, caplog):

@@ -29,6 +29,7 @@ class LegacyPrngKeyState(enum.StrEnum):
 
 MATMUL_PRECISIONS: Final = (
     *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
+    *("fastest", "bfloat16_3x", "DEFAULT"),
     *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM"),
     *("ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
     *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32"),

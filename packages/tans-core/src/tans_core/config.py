@@ -98,6 +98,8 @@ default_device = _staged("jax_default_device", None, "Device of new arrays.", pa
 no_execution = _staged("jax_no_execution", False, "Raise when a program is launched.")
 optimization_level = _flag("jax_optimization_level", "UNKNOWN", parse=_LEVELS, jit_key=True)
 memory_fitting_level = _flag("jax_memory_fitting_level", "O2", parse=_LEVELS, jit_key=True)
+disable_most_optimizations = _flag("jax_disable_most_optimizations", False, jit_key=True)
+compiler_enable_remat_pass = _flag("jax_compiler_enable_remat_pass", True, jit_key=True)
 platforms = _flag(
     "jax_platforms", None, "Backends to start, in order: 'cpu,cuda'.", parse=_OPTIONAL_TEXT
 )
@@ -110,6 +112,17 @@ cpu_collectives_implementation = _flag(
     parse=flags.optional(flags.one_of("gloo", "mpi", "megascale")),
 )
 pjrt_client_create_options = _flag("jax_pjrt_client_create_options", None, parse=flags.anything)
+
+# Flags of the cache of compiled programs on disk.
+enable_compilation_cache = _flag("jax_enable_compilation_cache", True)
+compilation_cache_dir = _flag("jax_compilation_cache_dir", None, parse=_OPTIONAL_TEXT)
+compilation_cache_max_size = _flag("jax_compilation_cache_max_size", -1, "Bytes; -1: no limit.")
+compilation_cache_include_metadata_in_key = _flag(
+    "jax_compilation_cache_include_metadata_in_key", False, "Programs differ by source lines too."
+)
+persistent_cache_min_compile_time_secs = _flag("jax_persistent_cache_min_compile_time_secs", 1.0)
+persistent_cache_min_entry_size_bytes = _flag("jax_persistent_cache_min_entry_size_bytes", 0)
+raise_persistent_cache_errors = _flag("jax_raise_persistent_cache_errors", False)
 
 # Flags for finding faults.
 debug_nans = _flag("jax_debug_nans", False, "Raise FloatingPointError for nan results.")

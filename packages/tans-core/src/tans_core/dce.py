@@ -102,9 +102,7 @@ def drop_unused_outvars(jaxpr: Jaxpr) -> Jaxpr:
     eqns: list[Eqn] = []
     for eqn in jaxpr.eqns:
         outvars = [v if v in read else DropVar(v.aval) for v in eqn.outvars]
-        eqns.append(
-            Eqn(eqn.op, eqn.invars, outvars, eqn.traceback, eqn.name_stack, eqn.metadata)
-        )
+        eqns.append(Eqn(eqn.op, eqn.invars, outvars, eqn.traceback, eqn.name_stack, eqn.metadata))
     return Jaxpr(
         jaxpr.constvars, jaxpr.invars, jaxpr.outvars, eqns, jaxpr.effects, jaxpr.debug_info
     )

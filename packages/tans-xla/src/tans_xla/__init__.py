@@ -17,10 +17,11 @@ from tans_xla.backend import (  # noqa: E402
     process_index,
     process_indices,
 )
+from tans_xla.compile import CompilerEffortLevel  # noqa: E402
 from tans_xla.compile_time import ensure_compile_time_eval  # noqa: E402
 from tans_xla.composite import composite  # noqa: E402
 from tans_xla.environment_info import print_environment_info  # noqa: E402
-from tans_xla.jit import jit  # noqa: E402
+from tans_xla.jit import Inline, jit  # noqa: E402
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct  # noqa: E402
 from tans_xla.stages import Compiled, Lowered, Traced  # noqa: E402
 from tans_xla.transfer import block_until_ready, device_get, device_put  # noqa: E402
@@ -29,6 +30,8 @@ evaluate.install()
 
 __all__ = [
     "Compiled",
+    "CompilerEffortLevel",
+    "Inline",
     "Lowered",
     "ShapeDtypeStruct",
     "Traced",

@@ -14,6 +14,7 @@ from tans_core.trace import eval_trace
 from tans_xla import device_shardings as device_shardings  # attaches what needs devices
 from tans_xla import plugins, startup
 from tans_xla._jaxlib import Client, Device, JaxRuntimeError, PjitFunctionCache, make_cpu_client
+from tans_xla.compile import slots
 
 logger: Final = logging.getLogger("tans.backend")
 
@@ -64,6 +65,8 @@ def generation() -> int:
 
 
 def _make_clients() -> tuple[dict[str, Client], dict[str, str]]:
+    if slots.check_environment is not None:
+        slots.check_environment(False)
     asked = config.platforms.value
     if asked:
         return _make_asked([name.strip() for name in asked.split(",") if name.strip()])

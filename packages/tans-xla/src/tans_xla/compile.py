@@ -1,37 +1,82 @@
 """Compilation of a module through PJRT."""
 
+import enum
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from tans_core import config
-from tans_xla._jaxlib import CompileOptions, DeviceAssignment, DeviceList
+from tans_xla._jaxlib import CompileOptions, DeviceAssignment, DeviceList, JaxRuntimeError
 
 type OptionItems = tuple[tuple[str, Any], ...]
 
 _log: Final = logging.getLogger(__name__)
 # Options that are fields of the build options and not flags of XLA.
 _BUILD_FIELDS: Final = ("optimization_level", "memory_fitting_level")
-_EFFORT: Final = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
+_CONFIGS: Final = (
+    config.optimization_level,
+    config.memory_fitting_level,
+    config.disable_most_optimizations,
+    config.compiler_enable_remat_pass,
+)
+
+
+class CompilerEffortLevel(enum.Enum):
+    """How much time the compiler may spend on speed, or on making a program fit into memory."""
+
+    UNKNOWN = 0
+    O0 = 9
+    O1 = 19
+    O2 = 29
+    O3 = 39
+
+
+class Request(NamedTuple):
+    """One compilation.
+
+    Attributes:
+      module: the MLIR module.
+      name: name of the program.
+      devices: where it will run.
+      items: the user's compiler options.
+      options: all compile options, as PJRT takes them.
+      host_callbacks: Python callables by index.
+    """
+
+    module: Any
+    name: str
+    devices: Sequence[Any]
+    items: OptionItems
+    options: CompileOptions
+    host_callbacks: Sequence[Any]
 
 
 class Slots:
     """Empty places that another package fills.
 
     Attributes:
-      validate_options: called with the option items before they are used, or None.
-      compilation_cache: object with ``get(module, devices, options)``, which returns a loaded
-        executable or None, and ``put(module, devices, options, executable)``; or None.
+      compilation_cache: object with ``get(request)``, which returns a loaded executable or None,
+        and ``put(request, executable, seconds)``; or None.
+      explain_failure: called with an error of the compiler and the request, returns the error to
+        raise in its place; or None.
+      check_environment: called with whether the backend runs, before it starts and before each
+        compilation, or None.
     """
 
-    validate_options: Any = None
     compilation_cache: Any = None
+    explain_failure: Any = None
+    check_environment: Any = None
 
 
 slots: Final = Slots()
+
+
+def compile_context() -> tuple[Any, ...]:
+    """Return the values of the flags that compiled code depends on."""
+    return tuple([flag.value for flag in _CONFIGS])
 
 
 def option_items(options: dict[str, Any] | None) -> OptionItems:
@@ -48,15 +93,14 @@ def option_items(options: dict[str, Any] | None) -> OptionItems:
             "float or str, such as {'xla_cpu_enable_fast_math': True}."
         )
     for name, value in options.items():
+        if name in _BUILD_FIELDS and isinstance(value, CompilerEffortLevel):
+            continue
         if not isinstance(name, str) or not isinstance(value, bool | int | float | str):
             raise TypeError(
                 f"compiler_options[{name!r}]: given {value!r} of type {type(value).__name__}, "
                 "expected a name and a value that is a bool, int, float or str."
             )
-    items = tuple(sorted((k, (type(v).__name__, v)) for k, v in options.items()))
-    if slots.validate_options is not None:
-        slots.validate_options(items)
-    return items
+    return tuple(sorted((k, (type(v).__name__, v)) for k, v in options.items()))
 
 
 def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
@@ -71,8 +115,9 @@ def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
     build.device_assignment = options.device_assignment
     build.use_spmd_partitioning = n > 1
     build.use_shardy_partitioner = True
-    build.optimization_level = _EFFORT[config.optimization_level.value]
-    build.memory_fitting_level = _EFFORT[config.memory_fitting_level.value]
+    build.optimization_level = CompilerEffortLevel[config.optimization_level.value].value
+    build.memory_fitting_level = CompilerEffortLevel[config.memory_fitting_level.value].value
+    _set_debug_options(build.debug_options)
     overrides: list[tuple[str, Any]] = []
     for name, (_, value) in items:
         if name in _BUILD_FIELDS:
@@ -86,14 +131,25 @@ def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
     return options
 
 
-def _effort(name: str, value: str | int) -> int:
-    level = _EFFORT.get(value, value) if isinstance(value, str) else value
-    if level not in _EFFORT.values():
-        raise ValueError(
-            f"compiler_options[{name!r}]: given {value!r}, which is not a valid "
-            f"CompilerEffortLevel; expected one of {', '.join(_EFFORT)}. Write {{{name!r}: 'O2'}}."
-        )
-    return int(level)
+def _set_debug_options(debug: Any) -> None:
+    if config.disable_most_optimizations.value:
+        debug.xla_backend_optimization_level = 0
+        debug.xla_llvm_disable_expensive_passes = True
+    if not config.compiler_enable_remat_pass.value:
+        disabled = [x for x in (debug.xla_disable_hlo_passes or "").split(",") if x]
+        debug.xla_disable_hlo_passes = ",".join([*disabled, "rematerialization"])
+
+
+def _effort(name: str, value: Any) -> int:
+    if isinstance(value, CompilerEffortLevel):
+        return value.value
+    for level in CompilerEffortLevel:
+        if value == (level.name if isinstance(value, str) else level.value):
+            return level.value
+    raise ValueError(
+        f"compiler_options[{name!r}]: given {value!r}, which is not a valid CompilerEffortLevel; "
+        f"expected one of {', '.join(CompilerEffortLevel.__members__)}. Write {{{name!r}: 'O2'}}."
+    )
 
 
 def compile_module(
@@ -108,18 +164,31 @@ def compile_module(
     Raises:
       JaxRuntimeError: the compiler rejects the module or an option.
     """
+    if slots.check_environment is not None:
+        slots.check_environment(True)
     options = make_options(devices, items)
+    request = Request(module, name, devices, items, options, host_callbacks)
     start = time.perf_counter()
     cache = slots.compilation_cache
-    found = cache.get(module, devices, options) if cache is not None else None
+    found = cache.get(request) if cache is not None else None
     if found is None:
-        client = devices[0].client
-        found = client.compile_and_load(
-            module, DeviceList(tuple(devices)), options, list(host_callbacks)
-        )
+        found = _compile(request)
         if cache is not None:
-            cache.put(module, devices, options, found)
+            cache.put(request, found, time.perf_counter() - start)
     if config.log_compiles.value:
         seconds = time.perf_counter() - start
         _log.warning("compiled %s for %d device(s) in %.3f s", name, len(devices), seconds)
     return found
+
+
+def _compile(request: Request) -> Any:
+    devices = tuple(request.devices)
+    client = devices[0].client
+    try:
+        return client.compile_and_load(
+            request.module, DeviceList(devices), request.options, list(request.host_callbacks)
+        )
+    except JaxRuntimeError as error:
+        if slots.explain_failure is None:
+            raise
+        raise slots.explain_failure(error, request) from error

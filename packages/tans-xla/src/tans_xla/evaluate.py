@@ -25,7 +25,8 @@ def compile_primitive(primitive: Primitive, params: dict[str, Any]) -> Callable[
     run.__name__ = run.__qualname__ = primitive.name
     # The programs hold `run` through the bodies in `params`, so they may not be in a table that
     # keeps them for as long as `run` lives.
-    jitted = Jitted(run, _OPTIONS, table={})
+    options = _OPTIONS._replace(compiler_options=params.get("compiler_options_kvs", ()))
+    jitted = Jitted(run, options, table={})
     function = make_cpp_function(jitted)
     # The C++ object holds the function weakly; its Jitted holds it.
     function._jitted = jitted

@@ -81,6 +81,20 @@ def canonicalize_precision(precision: PrecisionLike) -> CanonicalPrecision:
     raise _not_a_precision(precision)
 
 
+_parse_name: Final = config.default_matmul_precision.parse
+
+
+def _parse_default(flag: str, value: PrecisionLike) -> PrecisionLike:
+    """Accept as the default what the argument accepts; names are known before this is imported."""
+    if value is None or isinstance(value, str):
+        return _parse_name(flag, value)
+    canonical = canonicalize_precision(value)
+    return tuple(value) if type(value) is list else (value if canonical else None)
+
+
+config.default_matmul_precision.parse = _parse_default
+
+
 def _from_name(name: str) -> CanonicalPrecision:
     if name in _LEVEL_NAMES:
         return (Precision(name), Precision(name))

@@ -9,10 +9,16 @@ from tans_xla.jit import stage_methods
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.primitive import jit_p as jit_p
 from tans_xla.jit.shardings import Frozen
-from tans_xla.jit.signature import JitOptions, check_disjoint, resolve_arguments
+from tans_xla.jit.signature import (
+    Inline,
+    JitOptions,
+    check_disjoint,
+    inline_of,
+    resolve_arguments,
+)
 from tans_xla.stages import Lowered, Traced
 
-__all__ = ["JitWrapped", "jit", "jit_p"]
+__all__ = ["Inline", "JitWrapped", "jit", "jit_p"]
 
 type Given = tuple[Any, Any]  # positions and names as the user gave them
 
@@ -55,7 +61,7 @@ class JitKeywords(TypedDict, total=False):
     keep_unused: bool
     device: Any
     backend: str | None
-    inline: bool
+    inline: bool | Inline
     compiler_options: dict[str, Any] | None
 
 
@@ -78,7 +84,7 @@ def jit(
     keep_unused: bool = False,
     device: Any = None,
     backend: str | None = None,
-    inline: bool = False,
+    inline: bool | Inline = False,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """Compile `fun` with XLA when it is called.
@@ -98,7 +104,8 @@ def jit(
       keep_unused: keep arguments that the program does not read.
       device: device to run on.
       backend: platform to run on.
-      inline: put the equations of a nested call into the caller.
+      inline: True puts the operations of a nested call into the caller when that is lowered; an
+        `Inline` says when.
       compiler_options: XLA options for this function: name to bool, int, float or str.
 
     Returns:
@@ -126,7 +133,7 @@ def jit(
             keep_unused=bool(keep_unused),
             device=device,
             backend=backend,
-            inline=bool(inline),
+            inline=inline_of(inline),
             compiler_options=compiling.option_items(compiler_options),
         )
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_core import JaxprTrace, eval_jaxpr, state
+from tans_core import JaxprTrace, eval_jaxpr, recording_trace, state
 from tans_core.config import concrete_mesh
-from tans_core.debug_info import CallInfo, name_of
+from tans_core.debug_info import CallInfo, DebugInfo, name_of
 from tans_core.sharding import single_device_sharding
 from tans_core.staging import infer
 from tans_core.trace import eval_trace
@@ -13,13 +13,14 @@ from tans_core.tracebacks import hide_frames
 from tans_core.tree import registry
 from tans_xla import backend, debug_checks
 from tans_xla import placement as placements
+from tans_xla.compile import compile_context
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.explicit_shardings import result_shardings
 from tans_xla.jit import high
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.shardings import flat_shardings
-from tans_xla.jit.signature import JitOptions, normalize
+from tans_xla.jit.signature import Inline, JitOptions, normalize
 from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
 from tans_xla.physical import physical_value
 
@@ -97,7 +98,9 @@ class Jitted:
     def bind(self, call: Call, program: Program) -> list[Any]:
         """Hand the call to the current trace."""
         options = self.options
-        if options.inline:
+        if options.compiler_options and recording_trace() is not None:
+            raise self._nested_options()
+        if options.inline is Inline.JAX_EARLY:
             return eval_jaxpr(program.closed.jaxpr, (), *program.consts, *call.leaves)
         trace = state.trace
         if type(trace) is not JaxprTrace:
@@ -110,6 +113,14 @@ class Jitted:
             params = self.params(call, program)
             op = program.ops[key] = infer(jit_p, program.closed.in_avals, params)
         return trace.record_op(op, [*program.consts, *call.leaves])
+
+    def _nested_options(self) -> ValueError:
+        given = {name: value for name, (_, value) in self.options.compiler_options}
+        return ValueError(
+            f"jit: given compiler_options={given} for {DebugInfo('jit', self.fun).place}, which "
+            "another traced function calls; expected options on the outermost jit only, since XLA "
+            "compiles all of it at once. Move compiler_options to the outer jit."
+        )
 
     def params(self, call: Call, program: Program) -> dict[str, Any]:
         """Return the params of the call's equation."""
@@ -192,7 +203,14 @@ def compiled(
     options: JitOptions,
 ) -> Executable:
     """Return the executable of a program for a placement, compiled now or before."""
-    key = (placement, donated, out_shardings, options.keep_unused, options.compiler_options)
+    key = (
+        placement,
+        donated,
+        out_shardings,
+        options.keep_unused,
+        options.compiler_options,
+        compile_context(),
+    )
     found = program.executables.get(key)
     if found is None:
         made = compile_closed(

@@ -6,6 +6,7 @@ from typing import Any, Final
 from tans_core import ClosedJaxpr
 from tans_core.sharding import NamedSharding
 from tans_xla.jit.primitive import jit_p
+from tans_xla.jit.signature import Inline
 from tans_xla.lowering import LoweringContext
 from tans_xla.sdy_attributes import constrain
 
@@ -17,13 +18,17 @@ def _jit_lower(
     *operands: Value,
     jaxpr: ClosedJaxpr,
     name: str,
-    inline: bool,
+    inline: Inline,
     in_shardings: Sequence[Any],
     out_shardings: Sequence[Any],
     **_: Any,
 ) -> list[Value]:
     operands = tuple(_constrained(operands, in_shardings))
-    outs = ctx.inline(jaxpr, *operands) if inline else ctx.call(name, jaxpr, *operands)
+    if inline in (Inline.JAX_EARLY, Inline.JAX_LATE):
+        outs = ctx.inline(jaxpr, *operands)
+    else:
+        wish = None if inline is Inline.AUTO else (("inlineable", inline.value),)
+        outs = ctx.call(name, jaxpr, *operands, metadata=wish)
     return _constrained(outs, out_shardings)
 
 

@@ -1,5 +1,6 @@
 """Which arguments of a jitted function are static, donated or dynamic."""
 
+import enum
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
@@ -14,6 +15,37 @@ _POSITIONAL: Final = (
 )
 
 
+class Inline(enum.Enum):
+    """When a nested call is put into its caller.
+
+    AUTO leaves the choice to XLA; JAX_EARLY does it while the caller is traced, JAX_LATE while it
+    is lowered; XLA_EARLY and XLA_LATE ask XLA to do it before or after its other passes.
+    """
+
+    JAX_EARLY = "jax_early"
+    JAX_LATE = "jax_late"
+    XLA_EARLY = "xla_early"
+    XLA_LATE = "xla_late"
+    AUTO = "auto"
+
+
+def inline_of(given: Any) -> Inline:
+    """Return the `inline` option of `jit` as a member: True is JAX_LATE, False is AUTO.
+
+    Raises:
+      ValueError: neither a bool nor a member.
+    """
+    if isinstance(given, Inline):
+        return given
+    if isinstance(given, bool):
+        return Inline.JAX_LATE if given else Inline.AUTO
+    names = ", ".join(f"Inline.{member.name}" for member in Inline)
+    raise ValueError(
+        f"jit: given inline={given!r}, expected True, False or one of {names}. Write inline=True "
+        "to leave no call in the compiled program."
+    )
+
+
 class JitOptions(NamedTuple):
     """Everything about a jitted function except the function; hashable.
 
@@ -22,7 +54,7 @@ class JitOptions(NamedTuple):
       donate_argnums, donate_argnames: arguments whose buffers may be reused.
       in_shardings, out_shardings: leaves and tree of shardings, or None.
       keep_unused: whether unused arguments stay arguments of the program.
-      inline: whether a nested call is traced into its caller.
+      inline: when a nested call is put into its caller.
       device: device to run on, or None.
       backend: platform to run on, or None.
       compiler_options: options as items.
@@ -35,7 +67,7 @@ class JitOptions(NamedTuple):
     in_shardings: Any = None
     out_shardings: Any = None
     keep_unused: bool = False
-    inline: bool = False
+    inline: Inline = Inline.AUTO
     device: Any = None
     backend: str | None = None
     compiler_options: OptionItems = ()
