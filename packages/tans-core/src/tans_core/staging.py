@@ -41,6 +41,8 @@ from tans_core.values import check_fits, typeof
 _MEMO: Final[dict[Any, TypedOp]] = {}
 _MEMO_LIMIT: Final = 1 << 15
 _PYTHON_SCALARS: Final = frozenset((bool, int, float, complex))
+# Called with each new operation; while there are any, types are inferred anew each time.
+op_checks: Final[list[Callable[[TypedOp], None]]] = []
 
 
 def clear_type_memo() -> None:
@@ -64,7 +66,10 @@ def infer(
     outs = tuple(result) if primitive.multiple_results else (result,)
     if is_involved(in_avals, params):
         outs = apply_sharding(primitive, in_avals, outs, params)
-    return TypedOp(primitive, in_avals, params, outs, effects)
+    op = TypedOp(primitive, in_avals, params, outs, effects)
+    for check in op_checks:
+        check(op)
+    return op
 
 
 def _ref_operand(primitive: Primitive, in_avals: Sequence[AbstractValue]) -> TypeError:
@@ -137,7 +142,7 @@ class JaxprTrace(Trace):
             op = _MEMO.get(key)
         except TypeError:
             raise unhashable_params(primitive, params) from None
-        if op is None:
+        if op is None or op_checks:
             note_params(primitive, params)
             op = infer(primitive, in_avals, params)
             if len(_MEMO) >= _MEMO_LIMIT:
@@ -166,7 +171,9 @@ class JaxprTrace(Trace):
             self.effects |= op.effects
         if op.primitive.multiple_results:
             outvars = [Var(aval) for aval in op.out_avals]
-            self.eqns.append(Eqn(op, invars, outvars, source, state.name_stack, xla_metadata.value))
+            self.eqns.append(
+                Eqn(op, invars, outvars, source, state.name_stack, xla_metadata.value)
+            )
             return [JaxprTracer(self, v.aval, v) for v in outvars]
         aval = op.out_avals[0]
         var = Var(aval)
