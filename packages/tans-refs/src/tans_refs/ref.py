@@ -98,7 +98,7 @@ def _no_array(ref: Any, *args: Any, **kwargs: Any) -> NoReturn:
 
 _METHODS = {
     "__getitem__": _get,
-    "__setitem__": lambda ref, idx, value: set(ref, idx, value),
+    "__setitem__": set,
     "__iter__": _no_iteration,
     "get": _get,
     "set": _set,

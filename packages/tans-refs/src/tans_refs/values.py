@@ -23,6 +23,8 @@ def read_part(x: Value, transforms: Transforms, leaves: Leaves) -> Value:
 
 def write_part(x: Value, transforms: Transforms, leaves: Leaves, new: Value) -> Value:
     """Return an array with the selected part replaced; indices out of range are dropped."""
+    if not transforms:
+        return new
     steps = list(zip(transforms, split_leaves(transforms, leaves), strict=True))
     parents = [x]
     for t, own in steps[:-1]:
@@ -45,7 +47,7 @@ def add_to_part(x: Value, transforms: Transforms, leaves: Leaves, addend: Value)
     return _add(x, *steps[0], addend)
 
 
-# ---- one transform --------------------------------------------------------------------------------
+# ---- one transform ------------------------------------------------------------------------------
 
 
 def _read(x: Value, t: Transform, leaves: Leaves) -> Value:
@@ -80,7 +82,7 @@ def _undo(x: Value, t: Transform, new: Value) -> Value:
     return lax.bitcast_convert_type(new, typeof(x).dtype)
 
 
-# ---- indices --------------------------------------------------------------------------------------
+# ---- indices ------------------------------------------------------------------------------------
 
 
 class _Box(NamedTuple):

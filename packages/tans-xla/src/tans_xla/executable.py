@@ -1,6 +1,7 @@
 """A compiled program with its calling convention."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tans_core import ArrayImpl, ClosedJaxpr, Tracer
@@ -19,6 +20,9 @@ from tans_xla.transfer.target import make_target
 
 if TYPE_CHECKING:
     from tans_xla.module import LoweredModule
+
+
+_NO_ALIASES: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class FastPath(NamedTuple):
@@ -212,6 +216,7 @@ def compile_closed(
     out_shardings: Sequence[Any],
     keep_unused: bool = False,
     options: OptionItems = (),
+    aliases: Mapping[int, int] = _NO_ALIASES,
 ) -> Executable:
     """Lower and compile a closed program for a placement."""
     lowered = lower(
@@ -223,6 +228,7 @@ def compile_closed(
         out_shardings=out_shardings,
         num_devices=len(placement.devices),
         keep_unused=keep_unused,
+        aliases=aliases,
     )
     return load(closed, lowered, placement, out_shardings, options)
 

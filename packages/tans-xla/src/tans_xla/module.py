@@ -1,17 +1,23 @@
 """From a closed program to a module with a ``main`` function, ready for the compiler."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from tans_core import ClosedJaxpr, dce_jaxpr
+from tans_core.refs import has_refs
 from tans_core.sharding import NamedSharding
 from tans_xla import hlo, sdy_attributes
 from tans_xla._jaxlib import func, ir
+from tans_xla.discharge import discharged
 from tans_xla.explicit_shardings import explicit_mesh
 from tans_xla.lowering import ModuleBuilder, lower_eqns, ordered_effects
 from tans_xla.mlir_context import use_context
 from tans_xla.physical import physical_aval
 from tans_xla.runtime_tokens import DUMMY
+
+
+_NO_ALIASES: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class LoweredModule(NamedTuple):
@@ -46,10 +52,17 @@ def lower_module(
     out_shardings: Sequence[Any],
     num_devices: int = 1,
     keep_unused: bool = False,
+    aliases: Mapping[int, int] = _NO_ALIASES,
 ) -> LoweredModule:
-    """Lower a closed program (without tracer constants) to a module."""
+    """Lower a closed program (without tracer constants or refs as inputs) to a module.
+
+    `aliases` says which result overwrites an input, by the input's number.
+    """
     mesh = explicit_mesh((*in_shardings, *out_shardings), num_devices)
-    live, kept = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=keep_unused)
+    closed = _without_refs(closed)
+    keep = [keep_unused or i in aliases for i in range(len(closed.in_avals))]
+    live, kept = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=keep)
+    overwritten_by = [aliases.get(i) for i, k in enumerate(kept) if k]
     donated = [d for d, k in zip(donated, kept, strict=True) if k]
     in_shardings = [s for s, k in zip(in_shardings, kept, strict=True) if k]
     effects = tuple(ordered_effects(live))
@@ -61,7 +74,8 @@ def lower_module(
             attributes = builder.module.operation.attributes
             attributes["mhlo.num_partitions"] = hlo.i32(num_devices)
             attributes["mhlo.num_replicas"] = hlo.i32(1)
-        _build_main(builder, live, effects, donated, in_shardings, out_shardings)
+        given = donated, overwritten_by
+        _build_main(builder, live, effects, given, in_shardings, out_shardings)
     unordered = any(not getattr(e, "is_ordered", False) for e in live.effects)
     return LoweredModule(
         builder.module,
@@ -82,7 +96,7 @@ def _build_main(
     builder: ModuleBuilder,
     live: ClosedJaxpr,
     effects: Sequence[Any],
-    donated: Sequence[bool],
+    donated: tuple[Sequence[bool], Sequence[int | None]],
     in_shardings: Sequence[Any],
     out_shardings: Sequence[Any],
 ) -> None:
@@ -91,7 +105,7 @@ def _build_main(
     in_types = dummies + [hlo.ir_type(a) for a in live.in_avals]
     out_types = dummies + [hlo.ir_type(a) for a in live.out_avals]
     main = func.FuncOp("main", (in_types, out_types), visibility="public", ip=builder.body)
-    arg_attrs = _donations(live, donated, n)
+    arg_attrs = _donations(live, *donated, n)
     _add_shardings(arg_attrs, in_shardings, live.in_avals)
     result_attrs: list[dict[str, Any]] = [{} for _ in live.out_avals]
     _add_shardings(result_attrs, out_shardings, live.out_avals)
@@ -120,19 +134,34 @@ def _add_shardings(
             attr["mhlo.memory_kind"] = hlo.string(kind)
 
 
-def _donations(live: ClosedJaxpr, donated: Sequence[bool], offset: int) -> list[dict[str, Any]]:
+def _without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program with the refs that it makes and ends replaced by values."""
+    if not has_refs(closed.effects):
+        return closed
+    live, _ = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=True)
+    return discharged(live).closed
+
+
+def _donations(
+    live: ClosedJaxpr,
+    donated: Sequence[bool],
+    overwritten_by: Sequence[int | None],
+    offset: int,
+) -> list[dict[str, Any]]:
     """Pair each donated argument with an unpaired result of its type; others are left to XLA."""
     free: dict[Any, list[int]] = {}
     for i, aval in enumerate(live.out_avals):
-        free.setdefault(aval.strong(), []).append(i)
+        if i not in overwritten_by:
+            free.setdefault(aval.strong(), []).append(i)
     attrs: list[dict[str, Any]] = []
-    for aval, give in zip(live.in_avals, donated, strict=True):
+    for aval, give, out in zip(live.in_avals, donated, overwritten_by, strict=True):
         attr: dict[str, Any] = {}
-        if give:
-            slots = free.get(aval.strong())
-            if slots:
-                attr["tf.aliasing_output"] = hlo.i32(slots.pop(0) + offset)
-            else:
-                attr["jax.buffer_donor"] = hlo.boolean(True)
+        slots = free.get(aval.strong())
+        if out is not None:
+            attr["tf.aliasing_output"] = hlo.i32(out + offset)
+        elif give and slots:
+            attr["tf.aliasing_output"] = hlo.i32(slots.pop(0) + offset)
+        elif give:
+            attr["jax.buffer_donor"] = hlo.boolean(True)
         attrs.append(attr)
     return attrs

@@ -6,6 +6,7 @@ from typing import Any
 from tans_core import JaxprTrace, eval_jaxpr, recording_trace, state
 from tans_core.config import concrete_mesh
 from tans_core.debug_info import CallInfo, DebugInfo, name_of
+from tans_core.refs import is_ref_type
 from tans_core.sharding import single_device_sharding
 from tans_core.staging import infer
 from tans_core.trace import eval_trace
@@ -19,10 +20,12 @@ from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.explicit_shardings import result_shardings
 from tans_xla.jit import high
 from tans_xla.jit.primitive import jit_p
+from tans_xla.jit.refs import PureProgram, run_with_refs
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import Inline, JitOptions, normalize
 from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
 from tans_xla.physical import physical_value
+from tans_xla.ref_checks import check_distinct, check_not_captured
 
 
 class Jitted:
@@ -51,10 +54,34 @@ class Jitted:
         """Split the arguments and record the program (or find it)."""
         call = Call(self.options, self.name, args, kwargs)
         key = key_of(call)
+        refs = key is not None and any(map(is_ref_type, key[1]))
+        if refs:
+            self._check_refs((), call, traced_for)
         program = self.table.get(key) if key is not None else None
         if program is None:
             program = record(self.fun, call, key, self.table, self.call_info(call, traced_for))
+        if refs and program.consts:
+            self._check_refs(program.consts, call, traced_for)
         return call, program
+
+    def _check_refs(self, consts: Sequence[Any], call: Call, traced_for: str) -> None:
+        def name(i: int) -> str:
+            return self.call_info(call, traced_for).arg_names[i]
+
+        def place() -> str:
+            return self.call_info(call, traced_for).place
+
+        if not consts:
+            check_distinct(call.leaves, place, name)
+        else:
+            check_not_captured(consts, call.leaves, place, name)
+
+    def pure(self, call: Call, program: Program) -> PureProgram:
+        """Return the form of a program with refs that works on their arrays."""
+        found = program.pure.get(self.options)
+        if found is None:
+            found = program.pure.setdefault(self.options, PureProgram(program, self, call))
+        return found
 
     def call_info(self, call: Call, traced_for: str) -> CallInfo:
         """Return the names of the function and its dynamic arguments, for messages."""
@@ -80,6 +107,9 @@ class Jitted:
         call, program = self.low_form(call, program)
         consts = program.concrete_consts()
         values = [*consts, *call.leaves]
+        if program.has_refs:
+            outs = run_with_refs(self.pure(call, program), values, self.name)
+            return program.out_tree.unflatten(outs), None, False
         flat = list(map(physical_value, values, program.closed.in_avals))
         executable = self.executable(call, program, flat)
         check_not_deleted(flat, self.name, program.input_name)

@@ -24,10 +24,12 @@ from tans_core.config import log_compiles, no_tracing, trace_context
 from tans_core.debug_info import CallInfo
 from tans_core.hi_types import is_traced
 from tans_core.lo import raised
+from tans_core.refs import is_ref_type
 from tans_core.sharding import Sharding
 from tans_core.tree import registry
 from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions, normalize
+from tans_xla.ref_checks import check_not_returned
 from tans_xla.transfer import device_put
 
 _log: Final = logging.getLogger(__name__)
@@ -46,10 +48,13 @@ class Program:
       executables: compiled forms by placement.
       ops: the equation of a nested call, by jit options and context mesh.
       low: the program without user primitives and types, once it is needed; None before.
+      has_refs: whether inputs are refs.
+      pure: the pure form of a program with refs, by jit options.
     """
 
     __slots__ = (
-        "_inner_shardings", "closed", "consts", "executables", "info", "low", "ops", "out_tree",
+        "_inner_shardings", "closed", "consts", "executables", "has_refs", "info", "low", "ops",
+        "out_tree", "pure",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +68,8 @@ class Program:
         self._inner_shardings: list[tuple[str, Any]] | None = None
         self.ops: dict[tuple[JitOptions, Any], TypedOp] = {}
         self.low: Program | None = None
+        self.has_refs = any(map(is_ref_type, closed.in_avals))
+        self.pure: dict[JitOptions, Any] = {}
 
     def input_name(self, i: int) -> str:
         """Return the printed name of an input of `closed`."""
@@ -251,14 +258,19 @@ def _bad_argument(call: Call, info: CallInfo) -> Exception:
 def flatten_output(out: Any, info: CallInfo) -> tuple[list[Any], Any]:
     """Flatten a traced function's result; all leaves must be values."""
     leaves, out_tree = registry.flatten(out)
+
+    def path_of(i: int) -> str:
+        return "".join(map(str, registry.flatten_with_path(out)[0][i][0]))
+
     for i, x in enumerate(leaves):
         if not is_value(x):
-            path = "".join(map(str, registry.flatten_with_path(out)[0][i][0]))
+            path = path_of(i)
             raise TypeError(
                 f"{info.traced_for}: result{path} of {info.place} is {x!r} of type "
                 f"{type(x).__name__}; expected arrays or scalars. Return arrays, and pass other "
                 "objects around the transformation."
             )
+    check_not_returned(leaves, path_of, info)
     return leaves, out_tree
 
 

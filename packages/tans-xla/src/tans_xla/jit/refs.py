@@ -1,0 +1,141 @@
+"""Calls with refs: the pure program runs on the refs' arrays, which it overwrites in place.
+
+The array of each ref that the program writes is donated and aliased to the result that is its new
+value; the refs get the new arrays once the program was started without an error.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tans_core.refs import RefCell, is_ref_type
+from tans_xla import debug_checks
+from tans_xla import placement as placements
+from tans_xla.discharge import discharged
+from tans_xla.dispatch_object import make_dispatch
+from tans_xla.executable import check_not_deleted, compile_closed
+from tans_xla.explicit_shardings import result_shardings
+from tans_xla.physical import physical_value
+
+if TYPE_CHECKING:
+    from tans_xla.jit.dispatch import Jitted
+    from tans_xla.jit.tracing import Call, Program
+
+type Value = Any
+
+
+class PureProgram:
+    """The pure form of a recorded program, with a C++ object that runs it.
+
+    Attributes:
+      closed: ``(*arrays) -> (*results, *new values of written refs)``.
+      ref_inputs: numbers of the inputs that are refs.
+      written: numbers of the inputs that are refs and are written.
+    """
+
+    __slots__ = (
+        "__weakref__", "_call", "_donated", "_executables", "_jitted", "_program", "closed",
+        "count", "dispatch", "ref_inputs", "run", "written",
+    )  # fmt: skip
+
+    def __init__(self, program: "Program", jitted: "Jitted", call: "Call") -> None:
+        self.closed, self.written = discharged(program.closed)
+        self.ref_inputs = [i for i, a in enumerate(program.closed.in_avals) if is_ref_type(a)]
+        self.count = len(self.closed.out_avals) - len(self.written)
+        self._program = program
+        self._jitted = jitted
+        self._call = call
+        donated = [False] * len(program.consts) + list(jitted.donated(call))
+        for i in self.ref_inputs:
+            donated[i] = i in self.written
+        self._donated = donated
+        self._executables: dict[Any, Any] = {}
+        self.run = lambda *flat: self.miss(*flat)[0]
+        self.dispatch = make_dispatch(jitted.name, self.miss, object(), self.run)
+
+    @property
+    def aliases(self) -> dict[int, int]:
+        """Number of the result that overwrites an input, by the number of the input."""
+        return {i: self.count + k for k, i in enumerate(self.written)}
+
+    @property
+    def donated(self) -> tuple[bool, ...]:
+        """Which inputs may be overwritten."""
+        return tuple(self._donated)
+
+    def placement(
+        self,
+        jitted: "Jitted",
+        call: "Call",
+        flat: Sequence[Value],
+        ins: Sequence[Any] | None = None,
+    ) -> tuple[placements.Placement, tuple[Any, ...]]:
+        """Return where the program runs and the shardings asked for of all results."""
+        found, outs = jitted.placement(call, self._program, flat, ins)
+        if len(found.devices) > 1:
+            refs = [found.in_shardings[i] for i in self.written]
+        else:
+            refs = [None] * len(self.written)
+        avals = self.closed.out_avals[self.count :]
+        refs = result_shardings(found.in_shardings, avals, refs, len(found.devices))
+        return found, (*outs, *refs)
+
+    def miss(self, *arrays: Value) -> tuple[Any, Any, bool]:
+        """Run one call through Python."""
+        jitted, program, call = self._jitted, self._program, self._call
+        flat = list(map(physical_value, arrays, self.closed.in_avals))
+        check_not_deleted(flat, jitted.name, program.input_name)
+        placement, outs = self.placement(jitted, call, flat)
+        key = (placement, outs)
+        executable = self._executables.get(key)
+        if executable is None:
+            executable = compile_closed(
+                self.closed,
+                program.info.name,
+                placement,
+                donated=self._donated,
+                aliases=self.aliases,
+                out_shardings=outs,
+                keep_unused=jitted.options.keep_unused,
+                options=jitted.options.compiler_options,
+            )
+            self._executables[key] = executable
+        found = executable.call(flat)
+        if debug_checks.enabled():
+            values = found[: self.count]
+            debug_checks.check_call(values, program.closed, arrays, jitted.name)
+        result = tuple(found)
+        return result, executable.fast_path(result, ()), False
+
+
+def arrays_of(values: Sequence[Value], ref_inputs: Sequence[int], name: str) -> list[Value]:
+    """Return the values with refs replaced by the arrays that they hold.
+
+    Raises:
+      ValueError: a ref has ended.
+    """
+    arrays = list(values)
+    for i in ref_inputs:
+        arrays[i] = arrays[i].take(name)
+    return arrays
+
+
+def mark_lost(cells: Sequence[RefCell], arrays: Sequence[Value], name: str) -> None:
+    """End the refs whose arrays a failed call has taken."""
+    for cell, array in zip(cells, arrays, strict=True):
+        if array.is_deleted():
+            cell.end(f"was lost when a call of {name} failed, which was overwriting its buffer")
+
+
+def run_with_refs(pure: PureProgram, values: Sequence[Value], name: str) -> list[Value]:
+    """Run a pure program on constants and leaves; return the flat results."""
+    arrays = arrays_of(values, pure.ref_inputs, name)
+    written = pure.written
+    try:
+        outs = pure.dispatch(*arrays)
+    except BaseException:
+        mark_lost([values[i] for i in written], [arrays[i] for i in written], name)
+        raise
+    count = pure.count
+    for i, new in zip(written, outs[count:], strict=True):
+        values[i].put(new)
+    return outs[:count]
