@@ -21,16 +21,18 @@ from tans_core import (
     set_current_trace,
     trace_to_jaxpr,
 )
-from tans_core.config import abstract_mesh
+from tans_core.config import abstract_mesh, xla_metadata
 from tans_core.state import state
 from tans_xla import hlo
 from tans_xla._jaxlib import func, inlined_func_call, ir
 from tans_xla.explicit_shardings import constrained
 from tans_xla.mlir_context import MlirContext
+from tans_xla.operation_metadata import set_attributes, tagged
 from tans_xla.physical import physical_aval
 
 type Value = Any  # ir.Value
 type LoweringRule = Callable[..., Any]
+type Metadata = tuple[tuple[str, Any], ...]  # attributes of operations by name
 
 
 class ByPlatform:
@@ -129,9 +131,11 @@ class LoweringContext:
         """Emit the equations of a body here."""
         return lower_eqns(self.builder, closed, operands, self.tokens)
 
-    def call(self, name: str, closed: ClosedJaxpr, *operands: Value) -> list[Value]:
-        """Call the function made of a body; equal bodies are one function."""
-        return call_function(self.builder, name, closed, operands, self.tokens)
+    def call(
+        self, name: str, closed: ClosedJaxpr, *operands: Value, metadata: Metadata | None = None
+    ) -> list[Value]:
+        """Call the function made of a body, with attributes; equal bodies are one function."""
+        return call_function(self.builder, name, closed, operands, self.tokens, metadata)
 
     def function(self, name: str, closed: ClosedJaxpr) -> str | None:
         """Return the symbol of a body without effects as a function; None inside a template."""
@@ -163,7 +167,7 @@ def lower_as(fun: Callable[..., Any]) -> LoweringRule:
 
         # The compiler shards what is inside; results are constrained as those of one operation.
         builder, mesh = ctx.builder, ctx.builder.mesh
-        context = abstract_mesh.swap_local(None)
+        context, metadata = abstract_mesh.swap_local(None), xla_metadata.swap_local(None)
         builder.mesh = None
         try:
             closed = trace_to_jaxpr(flat, [_without_sharding(a) for a in ctx.avals_in])
@@ -171,6 +175,7 @@ def lower_as(fun: Callable[..., Any]) -> LoweringRule:
         finally:
             builder.mesh = mesh
             abstract_mesh.set_local(context)
+            xla_metadata.set_local(metadata)
         return outs if len(ctx.avals_out) != 1 else outs[0]
 
     return rule
@@ -210,13 +215,14 @@ def lower_eqns(
         primitive = op.primitive
         if primitive.call_like or op.effects:
             name = _operation_name(op)
-            with mlir.location(eqn.traceback, builder.scope, eqn.name_stack, name):
+            where = mlir.location(eqn.traceback, builder.scope, eqn.name_stack, name)
+            with where, tagged(eqn.metadata):
                 outs = lower_in_place(builder, eqn, _operands(eqn, args), tokens)
                 if mesh is not None and not _places_results(primitive):
                     outs = constrained(outs, op.out_avals, mesh, op.in_avals)
         else:
             location = mlir.location(eqn.traceback, builder.scope, eqn.name_stack, primitive.name)
-            key = (op, platforms, mesh, *literals)
+            key = (op, platforms, mesh, eqn.metadata, *literals)
             template = templates.get(key)
             if template is None:
                 template = _make_template(builder, eqn, key)
@@ -257,9 +263,10 @@ def _make_template(builder: ModuleBuilder, eqn: Eqn, key: Hashable) -> Any:
     in_types = [hlo.ir_type(v.aval) for v in eqn.invars if type(v) is not Literal]
 
     def emit(*args: Value) -> list[Value]:
-        outs = lower_in_place(builder, eqn, _operands(eqn, list(args)), {})
-        if builder.mesh is not None:
-            outs = constrained(outs, eqn.op.out_avals, builder.mesh, eqn.op.in_avals)
+        with tagged(eqn.metadata):
+            outs = lower_in_place(builder, eqn, _operands(eqn, list(args)), {})
+            if builder.mesh is not None:
+                outs = constrained(outs, eqn.op.out_avals, builder.mesh, eqn.op.in_avals)
         _erase_dead_constants(outs, args)
         return outs
 
@@ -341,11 +348,13 @@ def call_function(
     closed: ClosedJaxpr,
     operands: Sequence[Value],
     tokens: dict,
+    metadata: Metadata | None = None,
 ) -> list[Value]:
     """Emit a call of the function made of `closed`, threading the tokens of its effects."""
     if builder.template_depth:
         # A template is replayed in other modules, where this module's functions don't exist.
-        return lower_eqns(builder, closed, operands, tokens)
+        with tagged(metadata):
+            return lower_eqns(builder, closed, operands, tokens)
     effects = ordered_effects(closed)
     key = (name, closed)
     function = builder.functions.get(key)
@@ -361,6 +370,8 @@ def call_function(
         [*(tokens[e] for e in effects), *operands],
         {"callee": callee},
     )
+    if metadata:
+        set_attributes(call, metadata)
     outs = list(call.results)
     tokens.update(zip(effects, outs, strict=False))
     return outs[len(effects) :]
