@@ -38,6 +38,7 @@ _PUBLIC: Final = {
         equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
         logical_not
     """,
+    "ufuncs.universal": "frompyfunc ufunc",
     "ufuncs.bitwise": """
         bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert left_shift right_shift
         bitwise_left_shift bitwise_right_shift bitwise_count
@@ -90,9 +91,8 @@ _PUBLIC: Final = {
         intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse
         unique_values
     """,
-    "polynomial": """
-        poly polyadd polyder polydiv polyint polymul polysub polyval vander
-    """,
+    "polynomial": "poly polyadd polyder polydiv polyint polymul polysub polyval vander",
+    "polynomial_fits": "polyfit roots",
     "logic": "array_equal array_equiv iterable",
     "windows": "bartlett blackman hamming hanning kaiser",
     "number_parts": """
@@ -112,8 +112,9 @@ _PUBLIC: Final = {
     "text": "array_repr array_str get_printoptions set_printoptions",
     "scalar_types": """
         bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64
-        complex128 bfloat16 int2 int4 uint2 uint4 float4_e2m1fn float8_e3m4 float8_e4m3
-        float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
+        complex128 bfloat16 int1 int2 int4 uint1 uint2 uint4 float4_e2m1fn
+        float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3fn float8_e4m3fnuz
+        float8_e4m3b11fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu
         int_ uint float_ double single csingle cdouble complex_
     """,
 }

@@ -128,7 +128,7 @@ def _convert(x: Any, dtype: Any, copy: bool, where: str) -> Any:
     if isinstance(x, list | tuple):
         return _from_sequence(x, dtype, where)
     if isinstance(x, np.ndarray | np.generic):
-        typeof(x)  # refuses masked arrays, whose mask the next line would drop
+        _check_no_mask(x)
         return _from_numpy(np.asarray(x), dtype, where)
     return _from_other(x, dtype, where)
 
@@ -177,6 +177,9 @@ def _from_sequence(x: Any, dtype: Any, where: str) -> Any:
             f"{where}: given a sequence that holds None, expected numbers. Replace None by nan or "
             "leave the entry out."
         )
+    for v in leaves:
+        if isinstance(v, np.ndarray):
+            _check_no_mask(v)
     if not any(isinstance(v, Array) or hasattr(type(v), "__jax_array__") for v in leaves):
         values = np.array(x) if leaves else np.array(x, np.float32)
         if values.dtype.kind in "iu" and all(type(v) in (int, bool) for v in leaves):
@@ -188,6 +191,12 @@ def _from_sequence(x: Any, dtype: Any, where: str) -> Any:
         return _from_numpy(values, dtype, where)
     parts = [_convert(v, None, False, where) for v in x]
     return _stack(parts, dtype)
+
+
+def _check_no_mask(x: Any) -> None:
+    """Raise if a NumPy array has a mask that hides something: arrays here would drop it."""
+    if hasattr(x, "filled") and np.any(x.mask):
+        typeof(x)
 
 
 def _from_python_ints(values: np.ndarray, dtype: Any) -> Any:

@@ -13,7 +13,7 @@ class _ScalarMeta(type):
 
     dtype: np.dtype
 
-    def __call__(cls, x: Any = 0) -> Any:
+    def __call__(cls, x: Any) -> Any:
         return array(x, dtype=cls.dtype)
 
     def __eq__(cls, other: object) -> bool:
@@ -52,6 +52,10 @@ float64 = _make("float64", np.float64)
 complex64 = _make("complex64", np.complex64)
 complex128 = _make("complex128", np.complex128)
 _SMALL = {np.dtype(t).name: _make(np.dtype(t).name, t) for t in dtypes.MACHINE_LEARNING_TYPES}
+# Data types only: the compiler ends the process on some programs with 6-bit floats, so no array
+# can have them.
+float6_e2m3fn = _make("float6_e2m3fn", np.dtype("float6_e2m3fn"))
+float6_e3m2fn = _make("float6_e3m2fn", np.dtype("float6_e3m2fn"))
 SMALL_NAMES = tuple(_SMALL)
 globals().update(_SMALL)
 int_ = int64

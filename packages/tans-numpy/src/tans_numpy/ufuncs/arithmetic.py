@@ -21,6 +21,7 @@ from tans_numpy.operands import (
     promote_inexact,
     scalar_like,
 )
+from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite
 
 type Array = Any
@@ -45,6 +46,9 @@ def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.bitwise_or(x, y) if _is_bool(x) else lax.add(x, y)
 
 
+add = as_ufunc(add, 2, 0)
+
+
 @composite
 def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Compute ``x - y``.
@@ -64,6 +68,9 @@ def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
     return lax.sub(x, y)
 
 
+subtract = as_ufunc(subtract, 2)
+
+
 @composite
 def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Compute ``x * y``; for booleans the logical and.
@@ -73,6 +80,9 @@ def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     x, y = promote("multiply", x, y)
     return lax.bitwise_and(x, y) if _is_bool(x) else lax.mul(x, y)
+
+
+multiply = as_ufunc(multiply, 2, 1)
 
 
 @composite
@@ -211,6 +221,9 @@ def negative(x: ArrayLike, /) -> Array:
     return lax.neg(x)
 
 
+negative = as_ufunc(negative, 1)
+
+
 @composite
 def positive(x: ArrayLike, /) -> Array:
     """Return `x` as an array.
@@ -290,7 +303,7 @@ def _two_of_one_dtype(function: Any, name: str, summary: str) -> Any:
     ufunc.__doc__ = (
         f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars."
     )
-    return composite(ufunc)
+    return as_ufunc(composite(ufunc), 2)
 
 
 maximum = _two_of_one_dtype(lax.max, "maximum", "Compute the larger operand; nan if one is nan.")

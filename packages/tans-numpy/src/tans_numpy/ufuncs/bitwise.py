@@ -6,12 +6,19 @@ import tans_lax as lax
 from tans_core import typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.ufuncs.makers import binary, unary
+from tans_numpy.ufuncs.universal import as_ufunc
 
 _INTS = "booleans or integers"
 
-bitwise_and = binary(lax.bitwise_and, "bitwise_and", "Compute ``x & y`` bit by bit.", _INTS)
-bitwise_or = binary(lax.bitwise_or, "bitwise_or", "Compute ``x | y`` bit by bit.", _INTS)
-bitwise_xor = binary(lax.bitwise_xor, "bitwise_xor", "Compute ``x ^ y`` bit by bit.", _INTS)
+bitwise_and = as_ufunc(
+    binary(lax.bitwise_and, "bitwise_and", "Compute ``x & y`` bit by bit.", _INTS), 2, -1
+)
+bitwise_or = as_ufunc(
+    binary(lax.bitwise_or, "bitwise_or", "Compute ``x | y`` bit by bit.", _INTS), 2, 0
+)
+bitwise_xor = as_ufunc(
+    binary(lax.bitwise_xor, "bitwise_xor", "Compute ``x ^ y`` bit by bit.", _INTS), 2, 0
+)
 bitwise_not = unary(lax.bitwise_not, "bitwise_not", "Compute ``~x`` bit by bit.", _INTS)
 invert = bitwise_invert = bitwise_not
 left_shift = binary(lax.shift_left, "left_shift", "Shift the bits of `x` left by `y`.", _INTS)

@@ -9,6 +9,7 @@ from tans_core import typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_shapes, scalar_like
 from tans_numpy.ufuncs.makers import binary
+from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite
 
 type Array = Any
@@ -42,7 +43,7 @@ def as_bool(x: Any) -> Any:
     return x if dtype == np.bool_ else lax.ne(x, scalar_like(x, 0))
 
 
-def _logical(operation: Any, name: str, summary: str) -> Any:
+def _logical(operation: Any, name: str, summary: str, identity: bool) -> Any:
     def ufunc(x: ArrayLike, y: ArrayLike, /) -> Array:
         check_arraylike(name, x, y)
         return operation(*promote_shapes(name, as_bool(x), as_bool(y)))
@@ -51,13 +52,15 @@ def _logical(operation: Any, name: str, summary: str) -> Any:
     ufunc.__doc__ = (
         f"{summary}\n\n    Args:\n      x, y: arrays whose shapes broadcast, or scalars.\n"
     )
-    return composite(ufunc)
+    return as_ufunc(composite(ufunc), 2, identity)
 
 
-logical_and = _logical(lax.bitwise_and, "logical_and", "Whether both operands differ from zero.")
-logical_or = _logical(lax.bitwise_or, "logical_or", "Whether one operand differs from zero.")
+logical_and = _logical(
+    lax.bitwise_and, "logical_and", "Whether both operands differ from zero.", True
+)
+logical_or = _logical(lax.bitwise_or, "logical_or", "Whether one operand differs from zero.", False)
 logical_xor = _logical(
-    lax.bitwise_xor, "logical_xor", "Whether exactly one operand differs from zero."
+    lax.bitwise_xor, "logical_xor", "Whether exactly one operand differs from zero.", False
 )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_numpy.operands import ArrayLike, promote_inexact, scalar_like
 from tans_numpy.ufuncs.makers import binary_inexact, unary_inexact
+from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite
 
 type Array = Any
@@ -91,7 +92,7 @@ def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
         # inf - inf is nan, but the sum is then x + y.
         return lax.select(lax.ne(delta, delta), lax.add(x, y), total)
 
-    return binary_inexact(operation, name, summary)
+    return as_ufunc(binary_inexact(operation, name, summary), 2, -np.inf)
 
 
 logaddexp = _logaddexp(

@@ -1,0 +1,196 @@
+"""Folds of ufuncs along a dimension: reduce, accumulate, reduceat and outer.
+
+A ufunc with a reduction of its own (`add` and `sum`, for example) uses it; any other is applied
+from the first element to the last by a loop of the compiled program.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+import tans_lax as lax
+from tans_core import typeof
+from tans_numpy.creation import asarray, requested_dtype
+from tans_numpy.cumulative import cumprod, cumsum
+from tans_numpy.exponential_sums import logsumexp
+from tans_numpy.indexing import take
+from tans_numpy.manipulation import broadcast_to, moveaxis, ravel, reshape
+from tans_numpy.methods import astype
+from tans_numpy.operands import canonicalize_axis
+from tans_numpy.reductions import all as all_
+from tans_numpy.reductions import any as any_
+from tans_numpy.reductions import max as max_
+from tans_numpy.reductions import min as min_
+from tans_numpy.reductions import prod, sum
+from tans_numpy.selection import where as choose
+from tans_numpy.ufuncs.comparison import as_bool
+from tans_numpy.ufuncs.universal import ufunc
+from tans_xla import composite
+
+type Array = Any
+
+_TOTALS: Final = {"add": sum, "multiply": prod}
+_EXTREMA: Final = {"maximum": max_, "minimum": min_}
+_TRUTHS: Final = {"logical_and": all_, "logical_or": any_}
+_LOGS: Final = {"logaddexp": 1.0, "logaddexp2": float(np.log(2))}
+_RUNNING: Final = {"add": cumsum, "multiply": cumprod}
+_RUNNING_LAX: Final = {
+    "maximum": lax.cummax, "minimum": lax.cummin, "logaddexp": lax.cumlogsumexp,
+}  # fmt: skip
+
+
+def _builtin(f: ufunc, table: dict[str, Any]) -> Any:
+    """Return the entry of one of the package's own ufuncs."""
+    return table.get(f.__name__) if f._scalar.__module__.startswith("tans_numpy.") else None
+
+
+def _typed(a: Any, dtype: Any, what: str) -> Array:
+    a = asarray(a)
+    return a if dtype is None else astype(a, requested_dtype(dtype, what))
+
+
+def reduce(
+    f: ufunc, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
+) -> Array:
+    """Implement `ufunc.reduce`."""
+    if f._own["reduce"] is not None:
+        return f._own["reduce"](
+            a, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
+        )
+    if isinstance(axis, int):
+        canonicalize_axis(axis, typeof(a).ndim, f"{f.__name__}.reduce")
+    if (total := _builtin(f, _TOTALS)) is not None:
+        return total(a, axis, dtype, None, keepdims, initial, where)
+    a = _typed(a, dtype, f"{f.__name__}.reduce")
+    if where is not None and initial is None and f.identity is None:
+        raise ValueError(
+            f"{f.__name__}.reduce: given where= for a function without identity, expected a first "
+            "operand. Give initial=."
+        )
+    if (extremum := _builtin(f, _EXTREMA)) is not None:
+        return extremum(a, axis, None, keepdims, initial, where)
+    if (truth := _builtin(f, _TRUTHS)) is not None:
+        out = truth(a, axis, keepdims=keepdims, where=where)
+        return out if initial is None else f(initial, out)
+    if (scale := _builtin(f, _LOGS)) is not None:
+        scaled = logsumexp(a * scale, axis, keepdims=keepdims, where=where)
+        out = scaled if scale == 1 else scaled / scale
+        return out if initial is None else f(initial, out)
+    if isinstance(axis, tuple | list):
+        raise NotImplementedError(
+            f"{f.__name__}.reduce: given axis={axis}; expected an int or None, since the order of "
+            "the elements matters. Flatten the dimensions first."
+        )
+    kept = typeof(a).shape
+    if axis is None:
+        a, where = ravel(a), where if where is None else ravel(broadcast_to(where, kept))
+    axis_ = 0 if axis is None else canonicalize_axis(axis, typeof(a).ndim, f"{f.__name__}.reduce")
+    out = _reduce(a, initial, where, f=f, axis=axis_)
+    if not keepdims:
+        return out
+    dims = tuple(1 if axis in (None, k) or k == axis_ else n for k, n in enumerate(kept))
+    return reshape(out, dims)
+
+
+def _result_dtype(f: ufunc, a: Array) -> Any:
+    one = lax.full((), 0, typeof(a).dtype)
+    return typeof(f.inline(one, one)).dtype
+
+
+@composite(static_argnames=("f", "axis"))
+def _reduce(a: Array, initial: Any, where: Any, *, f: ufunc, axis: int) -> Array:
+    dtype = _result_dtype(f, a)
+    rows = moveaxis(a, axis, 0)
+    size, *dims = typeof(rows).shape
+    mask = None if where is None else moveaxis(broadcast_to(where, typeof(a).shape), axis, 0)
+    first: Any = f.identity if initial is None and (size == 0 or where is not None) else initial
+    if first is None and size == 0:
+        raise ValueError(
+            f"{f.__name__}.reduce: given a dimension of size 0, and the function has no identity. "
+            "Give initial=."
+        )
+    if first is None:
+        first, rows = rows[0], rows[1:]
+    start = broadcast_to(astype(asarray(first), dtype), tuple(dims))
+
+    def step(total: Any, operands: Any) -> Any:
+        row, counts = operands
+        new = astype(asarray(f.inline(total, row)), dtype)
+        return (new if counts is None else choose(counts, new, total)), None
+
+    return lax.scan(step, start, (rows, mask))[0]
+
+
+def accumulate(f: ufunc, a: Any, axis: Any, dtype: Any) -> Array:
+    """Implement `ufunc.accumulate`."""
+    if f._own["accumulate"] is not None:
+        return f._own["accumulate"](a, axis=axis, dtype=dtype)
+    a = asarray(a)
+    if axis is None or a.ndim == 0:
+        a, axis = ravel(a), 0
+    axis = canonicalize_axis(axis, a.ndim, f"{f.__name__}.accumulate")
+    if (running := _builtin(f, _RUNNING)) is not None:
+        return running(a, axis, dtype)
+    a = _typed(a, dtype, f"{f.__name__}.accumulate")
+    if (running := _builtin(f, _RUNNING_LAX)) is not None and a.dtype.kind in "iuf":
+        return running(a if a.dtype.kind == "f" or "log" not in f.__name__ else a * 1.0, axis)
+    return _accumulate(a, f=f, axis=axis)
+
+
+@composite(static_argnames=("f", "axis"))
+def _accumulate(a: Array, *, f: ufunc, axis: int) -> Array:
+    dtype = _result_dtype(f, a)
+    rows = moveaxis(a, axis, 0)
+    if typeof(rows).shape[0] == 0:
+        return astype(a, dtype)
+
+    def step(total: Any, row: Any) -> Any:
+        new = astype(asarray(f.inline(total, row)), dtype)
+        return new, new
+
+    is_truth = dtype == np.bool_ and typeof(a).dtype != np.bool_
+    first = as_bool(rows[0]) if is_truth else astype(rows[0], dtype)
+    _, others = lax.scan(step, first, rows[1:])
+    return moveaxis(lax.concatenate([first[None], others], 0), 0, axis)
+
+
+def reduceat(f: ufunc, a: Any, indices: Any, axis: int, dtype: Any) -> Array:
+    """Implement `ufunc.reduceat`."""
+    if f._own["reduceat"] is not None:
+        return f._own["reduceat"](a, indices, axis=axis, dtype=dtype)
+    a = _typed(a, dtype, f"{f.__name__}.reduceat")
+    indices = asarray(indices)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"{f.__name__}.reduceat: given indices of shape {indices.shape} and dtype "
+            f"{indices.dtype}, expected a vector of integers."
+        )
+    axis = canonicalize_axis(axis, a.ndim, f"{f.__name__}.reduceat")
+    return _reduceat(a, indices, f=f, axis=axis)
+
+
+@composite(static_argnames=("f", "axis"))
+def _reduceat(a: Array, indices: Array, *, f: ufunc, axis: int) -> Array:
+    dtype = _result_dtype(f, a)
+    rows = moveaxis(a, axis, 0)
+    size, *dims = typeof(rows).shape
+    ends = lax.concatenate([indices[1:], lax.full((1,), size, typeof(indices).dtype)], 0)
+    column = (-1, *(1 for _ in dims))
+
+    def step(totals: Any, operands: Any) -> Any:
+        k, row = operands
+        inside = reshape((indices < k) & (k < ends), column)
+        new = astype(asarray(f.inline(totals, row[None])), dtype)
+        return choose(inside, new, totals), None
+
+    firsts = astype(take(rows, indices, axis=0), dtype)
+    places = lax.iota(typeof(indices).dtype, size)
+    return moveaxis(lax.scan(step, firsts, (places, rows))[0], 0, axis)
+
+
+def outer(f: ufunc, a: Any, b: Any) -> Array:
+    """Implement `ufunc.outer`."""
+    a, b = asarray(a), asarray(b)
+    rows = reshape(a, (*a.shape, *(1 for _ in b.shape)))
+    columns = reshape(b, (*(1 for _ in a.shape), *b.shape))
+    return f(rows, columns)
