@@ -45,7 +45,7 @@ def scalar_type(dtype: Any) -> Any:
 
 
 def _element_text(name: str) -> str:
-    if name == "bool" or name.startswith("void"):  # float0 is stored as bool
+    if name in ("bool", "uint1") or name.startswith("void"):  # float0 is stored as bool
         return "i1"
     if name in _FLOATS:
         return _FLOATS[name]
@@ -115,6 +115,16 @@ def string(value: str) -> Any:
     return active().cached(("string", value), lambda: ir.StringAttr.get(value))
 
 
+def unit() -> Any:
+    """Return the attribute that is there or not."""
+    return ir.UnitAttr.get()
+
+
+def dictionary(entries: dict[str, Any]) -> Any:
+    """Return a dictionary of attributes."""
+    return ir.DictAttr.get(entries)
+
+
 def array(values: Sequence[Any]) -> Any:
     """Return an array of attributes."""
     return ir.ArrayAttr.get(list(values))
@@ -146,7 +156,7 @@ def dense(data: np.ndarray) -> Any:
         if dtype.kind == "u":
             return ir.DenseElementsAttr.get(data, type=element, shape=shape)
         return ir.DenseElementsAttr.get(data, shape=shape)
-    if dtype.name in ("int2", "int4", "uint2", "uint4"):
+    if dtype.name in ("int1", "int2", "int4", "uint1", "uint2", "uint4"):
         return ir.DenseElementsAttr.get(data.astype(np.int8), type=element, shape=shape)
     if dtype == ml_dtypes.float4_e2m1fn:
         return ir.DenseElementsAttr.get(data.view(np.uint8), type=element, shape=shape)
