@@ -18,7 +18,8 @@ from tans_autodiff.checkpoint_policies import (  # noqa: E402
     Saveable,
     checkpoint_policies,
 )
-from tans_autodiff.custom_gradient import closure_convert, custom_gradient  # noqa: E402
+from tans_autodiff.closure_convert import closure_convert  # noqa: E402
+from tans_autodiff.custom_gradient import custom_gradient  # noqa: E402
 from tans_autodiff.custom_jvp import custom_jvp  # noqa: E402
 from tans_autodiff.custom_root import custom_root  # noqa: E402
 from tans_autodiff.custom_vjp import custom_vjp  # noqa: E402

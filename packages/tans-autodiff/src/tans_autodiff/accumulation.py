@@ -146,7 +146,8 @@ def push_cotangents(
         if type(ct_in) is not Zero:
             cotangents[v] = ct_in
     if found is not None:
-        logs.add(found, f"an equation of {eqn.op.primitive.name!r}")
+        name = eqn.op.params.get("name", eqn.op.primitive.name)
+        logs.add(found, f"function {name}")
 
 
 def take_results(

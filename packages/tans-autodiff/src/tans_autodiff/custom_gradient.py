@@ -1,35 +1,52 @@
-"""`custom_gradient` and `closure_convert`: custom rules for functions with captured values."""
+"""`custom_gradient`: functions that return their value together with their backward rule."""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
+from tans_autodiff.accumulators import RefAccum, ValAccum
+from tans_autodiff.backward_closure import Closure, close_over_cotangents, close_over_values
 from tans_autodiff.custom_vjp import custom_vjp
-from tans_core import dtypes, tree
+from tans_autodiff.symbolic_zero import custom_vjp_primal_tree_values
+from tans_core import tree
 from tans_core.errors import message
-from tans_core.jaxpr import ClosedJaxpr, eval_jaxpr
-from tans_core.staging import trace_to_jaxpr
-from tans_core.trace import Tracer
 from tans_core.tracebacks import api_boundary
-from tans_core.values import typeof
 
 type Function = Callable[..., Any]
 type Pytree = Any
 
 
-def custom_gradient(fun: Function | None = None) -> Function:
+def custom_gradient(
+    fun: Function | None = None,
+    *,
+    with_logs: bool = False,
+    remat: bool = False,
+    with_accums: Pytree = None,
+) -> Function:
     """Return a function whose gradient `fun` supplies together with its value.
 
     Args:
       fun: returns ``(out, vjp_fn)``; ``vjp_fn(ct)`` returns the cotangent of the argument, or a
         tuple of them for several arguments. It may use values computed by `fun`. Without `fun`
         the result is a decorator.
+      with_logs: whether `vjp_fn` returns ``(cotangents, logs)``, where logs is None or a dict; see
+        `VJP.with_logs`.
+      remat: whether `fun` returns ``(out, rem)`` instead, where ``rem(*args)`` returns ``(out,
+        vjp_fn)``: under `checkpoint` only what `rem` captured is saved, and `rem` runs on the
+        backward pass.
+      with_accums: `ValAccum`, `RefAccum` or a tree of them, a prefix of the argument tuple. Then
+        ``vjp_fn(ct, *accums)`` pushes cotangents into accumulators of these classes, which are in
+        trees like the arguments; `NullAccum` stands for an argument that isn't differentiated. It
+        returns None, or a dict of logs. A `RefAccum` has the ref to add to as ``.ref``.
 
     Returns:
       A function of the same arguments that returns `out`.
 
     Raises:
-      TypeError: `fun` doesn't return a pair.
+      TypeError: `fun` or a function that it returns gives something else, or `with_accums` holds
+        other leaves.
+      ValueError: `with_accums` is no prefix of the arguments.
+      NotImplementedError: both `remat` and `with_accums` are given.
 
     Example:
       >>> import tans_lax as lax
@@ -40,34 +57,75 @@ def custom_gradient(fun: Function | None = None) -> Function:
       >>> float(grad(square)(3.0))
       3.0
     """
+    if remat and with_accums is not None:
+        raise NotImplementedError(
+            "custom_gradient: given both remat and with_accums, expected one of them. Leave out "
+            "with_accums; gradients that vjp_fn returns are added to refs as well."
+        )
     if fun is None:
-        return custom_gradient
+        return functools.partial(
+            custom_gradient, with_logs=with_logs, remat=remat, with_accums=with_accums
+        )
+    name = getattr(fun, "__name__", type(fun).__name__)
 
     @api_boundary
     @functools.wraps(fun)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
         def primal(*values: Any) -> Any:
-            return _pair(fun, fun(*values, **kwargs))[0]
+            return _pair(name, fun(*values, **kwargs))[0]
+
+        rule = custom_vjp(functools.update_wrapper(primal, fun))
+        define = rule.defvjp_with_logs if with_logs else rule.defvjp
+
+        def pull(closure: Closure, ct: Pytree) -> Any:
+            return closure.cotangents(ct)
 
         def forward(*values: Any) -> Any:
-            out, vjp_fn = _pair(fun, fun(*values, **kwargs))
-            leaves, out_tree = tree.flatten(out)
-            backward, consts = _close(vjp_fn, out_tree, [typeof(x) for x in leaves], len(values))
-            return out, Residuals(backward, consts)
+            out, vjp_fn = _pair(name, fun(*values, **kwargs))
+            return out, close_over_cotangents(name, vjp_fn, out, len(values), with_logs)
 
-        rule = custom_vjp(primal)
-        rule.defvjp(forward, lambda residuals, ct: residuals.apply(ct))
+        if remat:
+            _define_remat(rule, name, lambda *values: fun(*values, **kwargs), with_logs)
+        elif with_accums is None:
+            define(forward, pull)
+        else:
+            kinds = _accumulator_classes(name, with_accums, args)
+
+            def forward_with_accums(*marked: Any) -> Any:
+                values = custom_vjp_primal_tree_values(marked)
+                out, vjp_fn = _pair(name, fun(*values, **kwargs))
+                return out, close_over_cotangents(name, vjp_fn, out, marked, False, kinds)
+
+            rule.defvjp_with_accums(
+                forward_with_accums,
+                lambda closure, ct, *accums: closure.push(ct, accums),
+                symbolic_zeros=True,
+            )
         return rule(*args)
 
     return with_gradient
 
 
-def _pair(fun: Function, result: Any) -> tuple[Any, Function]:
+def _define_remat(rule: custom_vjp, name: str, fun: Function, with_logs: bool) -> None:
+    def forward(*values: Any) -> Any:
+        out, rem = _pair(name, fun(*values))
+
+        def again(*args: Any) -> Any:
+            out, vjp_fn = _pair(name, rem(*args))
+            return out, close_over_cotangents(name, vjp_fn, out, len(args), with_logs)
+
+        return out, close_over_values(again, values)
+
+    define = rule.defremat_with_logs if with_logs else rule.defremat
+    define(forward, lambda saved, *args: saved(*args), lambda closure, ct: closure.cotangents(ct))
+
+
+def _pair(name: str, result: Any) -> tuple[Any, Function]:
     if isinstance(result, tuple | list) and len(result) == 2 and callable(result[1]):
         return result[0], result[1]
     raise TypeError(
         message(
-            f"custom_gradient function {getattr(fun, '__name__', fun)}",
+            f"custom_gradient function {name}",
             f"a result of type {type(result).__name__}",
             "a pair (output, vjp_fn)",
             "Return the output and a function from its cotangent to the arguments' cotangents.",
@@ -75,102 +133,27 @@ def _pair(fun: Function, result: Any) -> tuple[Any, Function]:
     )
 
 
-class Residuals:
-    """A backward function: its program is static, the values it captured are the leaves."""
-
-    __slots__ = ("backward", "consts")
-
-    def __init__(self, backward: "_Backward", consts: list[Any]) -> None:
-        self.backward = backward
-        self.consts = consts
-
-    def apply(self, ct: Pytree) -> tuple[Pytree, ...]:
-        """Return the cotangents of the arguments."""
-        leaves = tree.leaves(ct)
-        results = eval_jaxpr(self.backward.closed.jaxpr, self.consts, *leaves)
-        cts = self.backward.tree.unflatten(results)
-        return cts if self.backward.is_tuple else (cts,)
-
-
-class _Backward:
-    __slots__ = ("closed", "is_tuple", "tree")
-
-    def __init__(self, closed: ClosedJaxpr, treedef: Any, is_tuple: bool) -> None:
-        self.closed = closed
-        self.tree = treedef
-        self.is_tuple = is_tuple
-
-
-tree.registry.register_node(
-    Residuals,
-    lambda r: ((r.consts,), r.backward),
-    lambda backward, children: Residuals(backward, *children),
-)
-
-
-def _close(
-    vjp_fn: Function, out_tree: Any, out_avals: list[Any], count: int
-) -> tuple[_Backward, list[Any]]:
-    treedef: Any = None
-    is_tuple = False
-
-    def flat(*cts: Any) -> list[Any]:
-        nonlocal treedef, is_tuple
-        result = vjp_fn(out_tree.unflatten(cts))
-        is_tuple = isinstance(result, tuple | list) and len(result) == count
-        result = tuple(result) if is_tuple else result
-        leaves, treedef = tree.flatten(result)
-        return leaves
-
-    closed = trace_to_jaxpr(flat, [aval.to_cotangent() for aval in out_avals])
-    return _Backward(closed, treedef, is_tuple), closed.consts
-
-
-def closure_convert(fun: Function, *example_args: Pytree) -> tuple[Function, list[Any]]:
-    """Make the differentiated values that a function captures explicit arguments.
-
-    Args:
-      fun: takes and returns pytrees of arrays.
-      example_args: arguments of the types that the result is called with.
-
-    Returns:
-      ``(converted, consts)``: ``converted(*args, *consts)`` equals ``fun(*args)``; `consts` are the
-      captured tracers with inexact dtypes.
-
-    Example:
-      >>> import tans_lax as lax
-      >>> converted, consts = closure_convert(lambda x: lax.mul(x, 2.0), 1.0)
-      >>> float(converted(3.0, *consts)), consts
-      (6.0, [])
-    """
-    leaves, in_tree = tree.flatten(example_args)
-    out_tree: Any = None
-
-    def flat(*args: Any) -> list[Any]:
-        nonlocal out_tree
-        outs, out_tree = tree.flatten(fun(*in_tree.unflatten(args)))
-        return outs
-
-    closed = trace_to_jaxpr(flat, [typeof(x) for x in leaves])
-    lifted = [isinstance(c, Tracer) and dtypes.is_inexact(c.dtype) for c in closed.consts]
-    consts = [c for c, moved in zip(closed.consts, lifted, strict=True) if moved]
-
-    def converted(*args_and_consts: Any) -> Any:
-        count = len(args_and_consts) - len(consts)
-        given = iter(args_and_consts[count:])
-        args, tree_given = tree.flatten(args_and_consts[:count])
-        if tree_given != in_tree:
+def _accumulator_classes(name: str, prefix: Pytree, args: tuple[Any, ...]) -> list[type]:
+    for leaf in tree.leaves(prefix, is_leaf=lambda x: x is None):
+        if leaf is not ValAccum and leaf is not RefAccum:
             raise TypeError(
                 message(
-                    "closure-converted function",
-                    f"arguments with structure {tree_given}",
-                    f"{in_tree}",
-                    "Call it with arguments like the examples, then the constants.",
+                    f"custom_gradient function {name}",
+                    f"with_accums with a leaf {leaf!r}",
+                    "ValAccum, RefAccum or a tree of them, a prefix of the arguments",
+                    "Write with_accums=ValAccum to take sums of values for all arguments.",
                 )
             )
-        values = [
-            next(given) if moved else c for c, moved in zip(closed.consts, lifted, strict=True)
-        ]
-        return out_tree.unflatten(eval_jaxpr(closed.jaxpr, values, *args))
-
-    return converted, consts
+    leaves, treedef = tree.flatten(prefix)
+    try:
+        parts = treedef.flatten_up_to(args)
+    except ValueError as error:
+        raise ValueError(
+            message(
+                f"custom_gradient function {name}",
+                f"with_accums with the pytree structure {treedef}",
+                f"a prefix of the arguments' structure {tree.structure(args)}",
+                "Write a tuple with one entry per argument, or one class for all.",
+            )
+        ) from error
+    return [kind for kind, part in zip(leaves, parts, strict=True) for _ in tree.leaves(part)]

@@ -27,7 +27,7 @@ _PUBLIC: Final = {
     """,
     "tans_core.partition_spec": "P",
     "tans_core.sharding": "NamedSharding",
-    "tans_sharding": "make_mesh reshard set_mesh",
+    "tans_sharding": "make_mesh pmap reshard set_mesh shard_map smap",
     "tans_xla": """
         ShapeDtypeStruct block_until_ready default_backend device_count device_get device_put
         devices ensure_compile_time_eval eval_shape jit local_device_count local_devices make_jaxpr
@@ -45,7 +45,7 @@ _PUBLIC: Final = {
     "tans_xla.transfer": "copy_to_host_async",
     "tans_batching": "vmap",
     "tans_autodiff": """
-        checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp
+        ad checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp
         fwd_and_bwd grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize remat
         value_and_grad vjp
     """,
