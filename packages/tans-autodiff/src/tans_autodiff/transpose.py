@@ -33,6 +33,7 @@ from tans_core.state import state, swap_metadata
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.mesh import reshard_to_type
+from tans_lax.mesh.states import vary_like
 from tans_lax.rows import add_tangents
 
 type Env = dict[Any, Value]  # keys are variables
@@ -160,6 +161,8 @@ def _with_sharding(ct: Value, aval: Any) -> Value:
     """Give a cotangent the sharding that the primal type dictates, when there is any."""
     given = getattr(getattr(ct, "aval", None), "_sharding", None)
     own = getattr(aval, "_sharding", None)
+    if getattr(aval, "manual_axes", None):
+        ct = vary_like(ct, aval)
     return ct if given is None and own is None else reshard_to_type(ct, aval.to_cotangent())
 
 

@@ -28,7 +28,7 @@ def _element_type(aval: ShapedArray, dim: int) -> ShapedArray:
     shape = aval.shape[:dim] + aval.shape[dim + 1 :]
     if not aval.is_sharded:
         return aval.update(shape=shape)
-    partitions = list(aval.sharding.spec.partitions)
+    partitions = list(aval._sharding.spec.partitions)
     del partitions[dim]
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
 
@@ -46,7 +46,7 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
         mesh: Any = abstract_mesh.value or axis.explicit_mesh
         spec = PartitionSpec(*(None,) * dim, mesh_axis)
         return aval.update(shape=shape, sharding=type_sharding(mesh, spec, len(shape)))
-    partitions = list(aval.sharding.spec.partitions)
+    partitions = list(aval._sharding.spec.partitions)
     partitions.insert(dim, mesh_axis)
     return aval.update(shape=shape, sharding=_with_partitions(aval, partitions))
 
@@ -55,7 +55,7 @@ def check_states(aval: AbstractValue) -> None:
     """Raise ValueError for a mapped argument that is unreduced or reduced."""
     if not isinstance(aval, ShapedArray) or not aval.is_sharded:
         return
-    spec = aval.sharding.spec
+    spec = aval._sharding.spec
     if spec.unreduced or spec.reduced:
         raise ValueError(
             message(
@@ -69,15 +69,15 @@ def check_states(aval: AbstractValue) -> None:
 
 
 def _with_partitions(aval: ShapedArray, partitions: list[Any]) -> Any:
-    spec = aval.sharding.spec.update(partitions=tuple(partitions))
-    return type_sharding(aval.sharding.mesh, spec, len(partitions))
+    spec = aval._sharding.spec.update(partitions=tuple(partitions))
+    return type_sharding(aval._sharding.mesh, spec, len(partitions))
 
 
 def mesh_axis_of(aval: AbstractValue, dim: int | None) -> Partition:
     """Return the mesh axes over which dimension `dim` of a type is sharded, or None."""
     if dim is None or not isinstance(aval, ShapedArray) or not aval.is_sharded:
         return None
-    return aval.sharding.spec.partitions[dim]
+    return aval._sharding.spec.partitions[dim]
 
 
 def _array(aval: AbstractValue) -> ShapedArray:

@@ -75,7 +75,7 @@ def _check_state_axes(mesh: Any, spec: PartitionSpec) -> None:
         for axis in axes:
             if axis not in mesh.axis_positions:
                 raise _missing_axis(mesh, spec, axis)
-            if mesh.axis_type(axis) is not AxisType.Explicit:
+            if mesh.axis_type(axis) is AxisType.Auto:
                 raise ValueError(
                     f"NamedSharding: {name} axis {axis!r} of {spec!r} has type "
                     f"{mesh.axis_type(axis)!r} in {mesh}; only Explicit axes can be {name}. "

@@ -31,6 +31,7 @@ from tans_core.jaxpr import (
     eval_closed,
 )
 from tans_core.leaks import report_leaks
+from tans_core.manual_mode import makes_states, unified, varying_types
 from tans_core.primitive import Primitive, note_params, param_types, unhashable_params
 from tans_core.refs import is_ref_type
 from tans_core.state import set_current_trace, state
@@ -64,8 +65,10 @@ def infer(
     if type(result) is rules.Typed:
         result, effects = result
     outs = tuple(result) if primitive.multiple_results else (result,)
-    if is_involved(in_avals, params):
+    if is_involved(in_avals, params) or makes_states(primitive):
         outs = apply_sharding(primitive, in_avals, outs, params)
+    if not primitive.call_like:
+        outs = varying_types(primitive, in_avals, outs, params)
     op = TypedOp(primitive, in_avals, params, outs, effects)
     for check in op_checks:
         check(op)
@@ -143,6 +146,8 @@ class JaxprTrace(Trace):
         except TypeError:
             raise unhashable_params(primitive, params) from None
         if op is None or op_checks:
+            if (cast := unified(primitive, args, in_avals)) is not None:
+                return self.record(primitive, cast, params)
             note_params(primitive, params)
             op = infer(primitive, in_avals, params)
             if len(_MEMO) >= _MEMO_LIMIT:

@@ -13,6 +13,7 @@ import numpy as np
 from tans_core import _jaxlib, dtypes
 from tans_core.config import abstract_mesh
 from tans_core.dtypes import ExtendedDType, float0
+from tans_core.manual_axis_type import ManualAxisType
 from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
 from tans_core.sharding import empty_sharding, named_sharding
 
@@ -118,8 +119,10 @@ class ShapedArray(AbstractValue):
     @property
     def sharding(self) -> Any:
         """The sharding; replicated over the context mesh when the type carries none."""
-        if self._sharding is not None:
-            return self._sharding
+        sharding = self._sharding
+        if sharding is not None:
+            manual = sharding.mesh.manual_axes
+            return _without_states(sharding, manual) if manual else sharding
         mesh = abstract_mesh.value
         if mesh is None:
             return empty_sharding(self.ndim)
@@ -131,9 +134,17 @@ class ShapedArray(AbstractValue):
         return self._sharding is not None
 
     @property
-    def vma(self) -> frozenset[str]:
-        """Mesh axes over which the value varies (alias of `manual_axes`)."""
-        return self.manual_axes
+    def manual_axis_type(self) -> ManualAxisType:
+        """The states along manual axes."""
+        spec = PartitionSpec() if self._sharding is None else self._sharding.spec
+        manual = () if self._sharding is None else self._sharding.mesh.manual_axes
+        unreduced, reduced = spec.unreduced.intersection(manual), spec.reduced.intersection(manual)
+        kind = spec.unreduced_kind if unreduced else None
+        return ManualAxisType(
+            varying=self.manual_axes, unreduced=unreduced, reduced=reduced, unreduced_kind=kind
+        )
+
+    mat = manual_axis_type
 
     @property
     @override
@@ -276,7 +287,8 @@ def _names(axes: Sequence[Any]) -> str:
 def _states(aval: ShapedArray) -> str:
     """Return the printed varying, unreduced and reduced axes, each in mesh order."""
     sharding = aval._sharding
-    order: dict[Any, int] = {} if sharding is None else sharding.mesh.axis_positions
+    mesh = abstract_mesh.value if sharding is None else sharding.mesh
+    order: dict[Any, int] = {} if mesh is None else mesh.axis_positions
     spec = PartitionSpec() if sharding is None else sharding.spec
     kind = spec.unreduced_kind
     unreduced = "U" if kind in (None, UnreducedKind.sum) else f"U_{kind.name}"
@@ -287,6 +299,16 @@ def _states(aval: ShapedArray) -> str:
         if axes
     ]
     return f"{{{', '.join(parts)}}}" if parts else ""
+
+
+def _without_states(sharding: Any, axes: Sequence[Any]) -> Any:
+    spec = sharding.spec
+    unreduced, reduced = spec.unreduced.difference(axes), spec.reduced.difference(axes)
+    kind = spec.unreduced_kind if unreduced else None
+    spec = PartitionSpec(
+        *spec.partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind
+    )
+    return named_sharding(sharding.mesh, spec)
 
 
 def _axis_types(mesh: Any) -> str:

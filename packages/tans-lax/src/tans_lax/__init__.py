@@ -81,8 +81,9 @@ _PUBLIC: Final = {
     """,
     "collectives": """
         all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p axis_size pbroadcast
-        pbroadcast_p pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle pswapaxes psum
-        psum_p psum_scatter reduce_scatter_p
+        pbroadcast_p pcast pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle pswapaxes psum
+        psum_p psum_scatter psum_scatter_start pvary_p ragged_all_to_all ragged_all_to_all_p
+        reduce_scatter_p
     """,
     "gather_scatter": """
         GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather gather_p index_take

@@ -13,8 +13,10 @@ from tans_sharding.context import get_abstract_mesh, get_mesh, set_mesh, use_abs
 from tans_sharding.expectations import communication, expect_communication
 from tans_sharding.meshes import make_mesh
 from tans_sharding.no_collectives import no_collectives
+from tans_sharding.pmap import pmap
 from tans_sharding.resharding import reshard
 from tans_sharding.shard_mapping import shard_map
+from tans_sharding.shard_mapping.single import smap
 
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-sharding", built_for=_INTERFACE_BUILT_FOR)
@@ -39,9 +41,11 @@ __all__ = [
     "get_mesh",
     "make_mesh",
     "no_collectives",
+    "pmap",
     "reshard",
     "set_mesh",
     "shard_map",
+    "smap",
     "use_abstract_mesh",
     "with_sharding_constraint",
 ]

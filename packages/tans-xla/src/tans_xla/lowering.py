@@ -182,7 +182,9 @@ def lower_as(fun: Callable[..., Any]) -> LoweringRule:
 
 
 def _without_sharding(aval: Any) -> Any:
-    return aval.update(sharding=None) if getattr(aval, "is_sharded", False) else aval
+    if getattr(aval, "is_sharded", False) or getattr(aval, "manual_axes", False):
+        return aval.update(sharding=None, manual_axes=frozenset())
+    return aval
 
 
 # ---- one walk over the equations ----------------------------------------------------------------

@@ -191,6 +191,18 @@ def _check_cotangent(call: Any, index: int, ct: Value, aval: AbstractValue) -> V
                 "Give each cotangent the shape of its argument; sum over broadcast axes.",
             )
         )
+    states = getattr(expected, "manual_axis_type", None)
+    if getattr(given, "manual_axis_type", None) is not states:
+        raise ValueError(
+            message(
+                f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
+                f"output[{index}] of type {given.str_short(False)} for an input of type "
+                f"{aval.str_short(False)}: the manual axis types do not match",
+                expected.str_short(False),
+                "Sum the output with lax.psum over the axes along which only it varies, or cast "
+                "it with lax.pcast.",
+            )
+        )
     if getattr(given, "_sharding", None) is not getattr(expected, "_sharding", None):
         raise ValueError(
             message(

@@ -1,5 +1,6 @@
 """Communication along named axes: sums, gathers and permutations over a mapped axis."""
 
+from tans_lax.collectives.casts import pcast
 from tans_lax.collectives.moves import (
     all_gather,
     all_to_all,
@@ -11,21 +12,43 @@ from tans_lax.collectives.moves import (
 )
 from tans_lax.collectives.names import axis_size, bound_size, names_in, uses_axis
 from tans_lax.collectives.primitives import (
+    all_gather_invariant_p,
     all_gather_p,
+    all_gather_reduced_p,
     all_to_all_p,
     axis_index_p,
     pbroadcast_p,
     pmax_p,
     pmin_p,
     ppermute_p,
+    preduced_p,
+    psum_invariant_p,
     psum_p,
+    pvary_p,
+    ragged_all_to_all_p,
     reduce_scatter_p,
+    reduced_vary_cast_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+    vary_unreduced_cast_p,
 )
-from tans_lax.collectives.sums import pmax, pmean, pmin, psum, psum_scatter
+from tans_lax.collectives.ragged import ragged_all_to_all
+from tans_lax.collectives.sums import (
+    PsumScatterFuture,
+    pmax,
+    pmean,
+    pmin,
+    psum,
+    psum_scatter,
+    psum_scatter_start,
+)
 
 __all__ = [
+    "PsumScatterFuture",
     "all_gather",
+    "all_gather_invariant_p",
     "all_gather_p",
+    "all_gather_reduced_p",
     "all_to_all",
     "all_to_all_p",
     "axis_index",
@@ -35,6 +58,7 @@ __all__ = [
     "names_in",
     "pbroadcast",
     "pbroadcast_p",
+    "pcast",
     "pmax",
     "pmax_p",
     "pmean",
@@ -42,11 +66,21 @@ __all__ = [
     "pmin_p",
     "ppermute",
     "ppermute_p",
+    "preduced_p",
     "pshuffle",
     "psum",
+    "psum_invariant_p",
     "psum_p",
     "psum_scatter",
+    "psum_scatter_start",
     "pswapaxes",
+    "pvary_p",
+    "ragged_all_to_all",
+    "ragged_all_to_all_p",
     "reduce_scatter_p",
+    "reduced_vary_cast_p",
+    "unreduced_psum_p",
+    "unreduced_reduce_scatter_p",
     "uses_axis",
+    "vary_unreduced_cast_p",
 ]

@@ -12,19 +12,29 @@ import numpy as np
 
 from tans_core import AxisData, Primitive, typeof
 from tans_core.errors import message
-from tans_lax.collectives import (
+from tans_lax.collectives.groups import Groups
+from tans_lax.collectives.names import as_names
+from tans_lax.collectives.primitives import (
+    all_gather_invariant_p,
     all_gather_p,
+    all_gather_reduced_p,
     all_to_all_p,
     axis_index_p,
     pbroadcast_p,
     pmax_p,
     pmin_p,
     ppermute_p,
+    preduced_p,
+    psum_invariant_p,
     psum_p,
+    pvary_p,
+    ragged_all_to_all_p,
     reduce_scatter_p,
+    reduced_vary_cast_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+    vary_unreduced_cast_p,
 )
-from tans_lax.collectives.groups import Groups
-from tans_lax.collectives.names import as_names
 from tans_lax.creation import iota
 from tans_lax.elementwise.arithmetic import mul
 from tans_lax.elementwise.selection import select
@@ -261,6 +271,51 @@ def _axis_index_batch(
     return iota(np.int32, axis.size), 0
 
 
+def _carried(primitive: Primitive) -> Callable[..., Any]:
+    """Make the rule of an operation along manual axes that leaves all dimensions alone."""
+
+    def rule(axis: AxisData, args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+        _refuse_own(primitive, axis, params["axes"])
+        return primitive.bind(args[0], **params), dims[0]
+
+    return rule
+
+
+def _carried_in_front(primitive: Primitive, dimension: str) -> Callable[..., Any]:
+    """Make the rule of an operation along manual axes whose param names a dimension."""
+
+    def rule(axis: AxisData, args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+        _refuse_own(primitive, axis, params["axis_name"])
+        x = batch_to_front(axis, args[0], dims[0])
+        return primitive.bind(x, **params | {dimension: params[dimension] + 1}), 0
+
+    return rule
+
+
+def _refuse_own(primitive: Primitive, axis: AxisData, names: Any) -> None:
+    if axis.name in as_names(names):
+        raise NotImplementedError(
+            message(
+                f"{primitive.name} under vmap",
+                f"the mapped axis name {axis.name!r}, which is also a manual axis",
+                "another name",
+                "Give vmap an axis_name that no mesh axis has.",
+            )
+        )
+
+
+def _ragged_batch(axis: AxisData, args: Sequence[Value], dims: Dims, **params: Any) -> Any:
+    del args, dims, params
+    raise NotImplementedError(
+        message(
+            "ragged_all_to_all under vmap",
+            f"operands mapped over an axis of size {axis.size}",
+            "no mapped operand",
+            "Loop over the mapped axis with lax.map.",
+        )
+    )
+
+
 BATCHING: Final[dict[Primitive, Callable[..., Any]]] = {
     psum_p: _reduction_batching(psum_p, reduce_sum, _scaled),
     pmax_p: _reduction_batching(pmax_p, reduce_max, lambda x, _: x),
@@ -271,4 +326,14 @@ BATCHING: Final[dict[Primitive, Callable[..., Any]]] = {
     all_to_all_p: _all_to_all_batch,
     reduce_scatter_p: _reduce_scatter_batch,
     axis_index_p: _axis_index_batch,
+    ragged_all_to_all_p: _ragged_batch,
+    psum_invariant_p: _carried(psum_invariant_p),
+    unreduced_psum_p: _carried(unreduced_psum_p),
+    pvary_p: _carried(pvary_p),
+    preduced_p: _carried(preduced_p),
+    vary_unreduced_cast_p: _carried(vary_unreduced_cast_p),
+    reduced_vary_cast_p: _carried(reduced_vary_cast_p),
+    all_gather_invariant_p: _carried_in_front(all_gather_invariant_p, "all_gather_dimension"),
+    all_gather_reduced_p: _carried_in_front(all_gather_reduced_p, "all_gather_dimension"),
+    unreduced_reduce_scatter_p: _carried_in_front(unreduced_reduce_scatter_p, "scatter_dimension"),
 }

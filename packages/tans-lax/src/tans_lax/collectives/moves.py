@@ -1,16 +1,26 @@
 """Exchanges along a named axis: gather, all-to-all, permute, broadcast, index."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from tans_core import Array, tree, typeof
+from tans_core import Array, Primitive, tree, typeof
+from tans_core.config import check_vma
 from tans_core.errors import message
+from tans_lax.collectives.casts import as_varying, checked_names, manual_names
 from tans_lax.collectives.groups import canonical_groups, group_size
-from tans_lax.collectives.names import AxisName, AxisNames, as_names, bound_size
+from tans_lax.collectives.names import (
+    AxisName,
+    AxisNames,
+    as_names,
+    bound_size,
+    canonical_dimension,
+)
 from tans_lax.collectives.primitives import (
+    all_gather_invariant_p,
     all_gather_p,
+    all_gather_reduced_p,
     all_to_all_p,
     axis_index_p,
     pbroadcast_p,
@@ -21,6 +31,12 @@ from tans_lax.shape import expand_dims, squeeze
 
 type Value = Any
 type IndexGroups = Sequence[Sequence[int]] | None
+
+_GATHERS: Final = {
+    "varying": all_gather_p,
+    "invarying": all_gather_invariant_p,
+    "reduced": all_gather_reduced_p,
+}
 
 
 def _sized(where: str, axis_name: AxisNames) -> tuple[tuple[AxisName, ...], int]:
@@ -68,7 +84,8 @@ def all_gather(
       axis_index_groups: partition of the axis; values are collected within each group.
       axis: the dimension along which the values are lined up.
       tiled: concatenate along an existing dimension instead of stacking along a new one.
-      to: "varying"; other kinds of result exist inside shard_map only.
+      to: state of the result along the axis inside `shard_map`: "varying", "invarying" or
+        "reduced". Elsewhere "varying".
 
     Returns:
       A tree of arrays with one more dimension (or a longer one when tiled).
@@ -78,20 +95,16 @@ def all_gather(
       ValueError: `axis` is out of range.
     """
     names, size = _sized("all_gather", axis_name)
-    if to != "varying":
-        raise ValueError(
-            message(
-                "all_gather", f"to={to!r}", "'varying'", "Other values need a shard_map around."
-            )
-        )
+    primitive = _gather_to(names, to)
     groups = canonical_groups("all_gather", axis_index_groups, size)
+    checked = checked_names(names)
 
     def gather_leaf(leaf: Value) -> Value:
         ndim = typeof(leaf).ndim + (not tiled)  # type: ignore[union-attr]
-        return all_gather_p.bind(
-            leaf,
+        return primitive.bind(
+            as_varying("all_gather", leaf, checked) if checked else leaf,
             axis_name=names,
-            all_gather_dimension=_dimension("all_gather", axis, ndim),
+            all_gather_dimension=canonical_dimension("all_gather", axis, ndim),
             axis_index_groups=groups,
             axis_size=group_size(groups, size),
             tiled=tiled,
@@ -100,17 +113,23 @@ def all_gather(
     return tree.map(gather_leaf, x)
 
 
-def _dimension(where: str, dimension: int, ndim: int) -> int:
-    if not -ndim <= dimension < ndim:
+def _gather_to(names: tuple[AxisName, ...], to: str) -> Primitive:
+    if to not in _GATHERS:
+        raise ValueError(
+            message("all_gather", f"to={to!r}", f"one of {tuple(_GATHERS)}", "Leave it out.")
+        )
+    if to == "varying" or (to == "invarying" and manual_names(names) and not check_vma.value):
+        return all_gather_p
+    if set(manual_names(names)) != set(names):
         raise ValueError(
             message(
-                where,
-                f"dimension {dimension}",
-                f"at least {-ndim} and less than {ndim}",
-                "Count dimensions without the mapped axis.",
+                "all_gather",
+                f"to={to!r} over {names!r}",
+                "'varying' outside of shard_map",
+                "Other states need a shard_map around over these axes.",
             )
         )
-    return dimension % ndim
+    return _GATHERS[to]
 
 
 def all_to_all(
@@ -143,6 +162,7 @@ def all_to_all(
     names, size = _sized("all_to_all", axis_name)
     groups = canonical_groups("all_to_all", axis_index_groups, size)
     size = group_size(groups, size)
+    checked = checked_names(names)
     options = {
         "axis_name": names[0] if len(names) == 1 else names,
         "axis_index_groups": groups,
@@ -152,8 +172,9 @@ def all_to_all(
 
     def exchange_leaf(leaf: Value) -> Value:
         shape = typeof(leaf).shape  # type: ignore[union-attr]
-        split = _dimension("all_to_all", split_axis, len(shape))
-        concat = _dimension("all_to_all", concat_axis, len(shape))
+        split = canonical_dimension("all_to_all", split_axis, len(shape))
+        concat = canonical_dimension("all_to_all", concat_axis, len(shape))
+        leaf = as_varying("all_to_all", leaf, checked) if checked else leaf
         _check_parts(shape, split, size, tiled)
         if tiled:
             return all_to_all_p.bind(leaf, split_axis=split, concat_axis=concat, **options)
@@ -228,7 +249,13 @@ def ppermute(x: Any, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> A
                     "To send one value to several elements, use all_gather and pick from it.",
                 )
             )
-    return tree.map(lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
+    checked = checked_names(names)
+
+    def send_leaf(leaf: Value) -> Value:
+        leaf = as_varying("ppermute", leaf, checked) if checked else leaf
+        return ppermute_p.bind(leaf, axis_name=names, perm=pairs)
+
+    return tree.map(send_leaf, x)
 
 
 def pshuffle(x: Any, axis_name: AxisNames, perm: Sequence[int]) -> Any:
@@ -275,9 +302,11 @@ def pbroadcast(x: Any, axis_name: AxisNames, source: int) -> Any:
                 "pbroadcast", f"source={source}", f"0 to {size - 1}", "Pass an index of the axis."
             )
         )
-    return tree.map(
-        lambda leaf: pbroadcast_p.bind(
-            leaf, axis_name=names[0] if len(names) == 1 else names, source=int(source)
-        ),
-        x,
-    )
+    checked = checked_names(names)
+
+    def broadcast_leaf(leaf: Value) -> Value:
+        leaf = as_varying("pbroadcast", leaf, checked) if checked else leaf
+        name = names[0] if len(names) == 1 else names
+        return pbroadcast_p.bind(leaf, axis_name=name, source=int(source))
+
+    return tree.map(broadcast_leaf, x)

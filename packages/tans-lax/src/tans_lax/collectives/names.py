@@ -47,6 +47,24 @@ def bound_size(where: str, name: AxisName) -> int:
     )
 
 
+def canonical_dimension(where: str, dimension: int, ndim: int) -> int:
+    """Return a dimension counted from the front.
+
+    Raises:
+      ValueError: it is out of range.
+    """
+    if not -ndim <= dimension < ndim:
+        raise ValueError(
+            message(
+                where,
+                f"dimension {dimension}",
+                f"at least {-ndim} and less than {ndim}",
+                "Count dimensions without the mapped axis.",
+            )
+        )
+    return dimension % ndim
+
+
 def axis_size(axis_name: AxisNames) -> int:
     """Return the number of elements along a named axis, as a Python int.
 

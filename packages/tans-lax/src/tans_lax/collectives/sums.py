@@ -8,9 +8,25 @@ import numpy as np
 from tans_core import Array, Primitive, tree, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_core.errors import message
+from tans_lax.collectives.casts import as_varying, checked_names, common_state
 from tans_lax.collectives.groups import Groups, canonical_groups, group_size
-from tans_lax.collectives.names import AxisName, AxisNames, as_names, axis_size, bound_size
-from tans_lax.collectives.primitives import pmax_p, pmin_p, psum_p, reduce_scatter_p
+from tans_lax.collectives.names import (
+    AxisName,
+    AxisNames,
+    as_names,
+    axis_size,
+    bound_size,
+    canonical_dimension,
+)
+from tans_lax.collectives.primitives import (
+    pmax_p,
+    pmin_p,
+    psum_invariant_p,
+    psum_p,
+    reduce_scatter_p,
+    unreduced_psum_p,
+    unreduced_reduce_scatter_p,
+)
 from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.arithmetic import div
 from tans_lax.reductions import reduce_max, reduce_min, reduce_sum
@@ -49,9 +65,41 @@ def _reduce_leaves(
             leaf = over_dimensions(leaf, positions)
         if not names:
             return leaf
-        return primitive.bind(leaf, axes=names, axis_index_groups=index_groups)
+        checked = checked_names(names)
+        if not checked:
+            return primitive.bind(leaf, axes=names, axis_index_groups=index_groups)
+        _refuse_groups(where, index_groups)
+        mapped = tuple(name for name in names if name not in checked)
+        if mapped:
+            leaf = primitive.bind(leaf, axes=mapped, axis_index_groups=None)
+        return _reduce_checked(where, primitive, leaf, checked)
 
     return tree.map(reduce_leaf, x)
+
+
+def _refuse_groups(where: str, groups: Groups) -> None:
+    if groups is not None:
+        raise NotImplementedError(
+            message(
+                where,
+                f"axis_index_groups={groups!r} over manual axes whose types are checked",
+                "no groups: the result would be the same within a group only",
+                "Pass check_vma=False to shard_map, or split the mesh axis in two.",
+            )
+        )
+
+
+def _reduce_checked(
+    where: str, primitive: Primitive, x: Value, axes: tuple[AxisName, ...]
+) -> Value:
+    """Reduce over manual axes along which types say how the value varies."""
+    state = common_state(where, x, axes)
+    if primitive is psum_p and state == "unreduced":
+        return unreduced_psum_p.bind(x, axes=axes)
+    x = as_varying(where, x, axes)
+    if primitive is psum_p:
+        return psum_invariant_p.bind(x, axes=axes)
+    return primitive.bind(x, axes=axes, axis_index_groups=None)
 
 
 def _is_constant(x: Value) -> bool:
@@ -191,12 +239,22 @@ def psum_scatter(
     groups = canonical_groups("psum_scatter", axis_index_groups, size)
     size = group_size(groups, size)
 
+    checked = checked_names(names)
+
     def scatter_leaf(leaf: Value) -> Value:
-        _check_length("psum_scatter", leaf, scatter_dimension, size, tiled)
-        return reduce_scatter_p.bind(
+        ndim: int = typeof(leaf).ndim
+        dimension = canonical_dimension("psum_scatter", scatter_dimension, ndim)
+        _check_length("psum_scatter", leaf, dimension, size, tiled)
+        primitive = reduce_scatter_p
+        if checked:
+            if common_state("psum_scatter", leaf, checked) == "unreduced":
+                primitive = unreduced_reduce_scatter_p
+            else:
+                leaf = as_varying("psum_scatter", leaf, checked)
+        return primitive.bind(
             leaf,
             axis_name=names,
-            scatter_dimension=scatter_dimension,
+            scatter_dimension=dimension,
             axis_index_groups=groups,
             axis_size=size,
             tiled=tiled,
@@ -218,3 +276,37 @@ def _check_length(where: str, x: Value, dimension: int, size: int, tiled: bool) 
                 "Reshape the array, or pass tiled=True to split a longer dimension.",
             )
         )
+
+
+class PsumScatterFuture:
+    """A sum that is on its way; `done` returns it.
+
+    The compiler overlaps it with what is computed in between.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def done(self) -> Any:
+        """Return the tree of arrays that `psum_scatter` returns."""
+        return self._value
+
+
+def psum_scatter_start(x: Any, axis_name: AxisNames, **options: Any) -> PsumScatterFuture:
+    """Start a `psum_scatter`, whose result is needed later only.
+
+    Args:
+      x: as in `psum_scatter`.
+      axis_name: as in `psum_scatter`.
+      **options: keyword arguments of `psum_scatter`.
+
+    Returns:
+      An object whose method ``done()`` returns the result.
+
+    Raises:
+      NameError: a name is not bound here.
+      ValueError: the dimension can't be split evenly over the axis.
+    """
+    return PsumScatterFuture(psum_scatter(x, axis_name, **options))

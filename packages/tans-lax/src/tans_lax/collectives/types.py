@@ -6,17 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray
-from tans_lax.collectives import (
-    all_gather_p,
-    all_to_all_p,
-    axis_index_p,
-    pbroadcast_p,
-    pmax_p,
-    pmin_p,
-    ppermute_p,
-    psum_p,
-    reduce_scatter_p,
-)
+from tans_lax.collectives import primitives as p
 
 
 def _same_type(x: ShapedArray, **params: Any) -> ShapedArray:
@@ -68,14 +58,29 @@ def _axis_index_type(*, axis_name: Any) -> ShapedArray:
     return ShapedArray((), np.int32)
 
 
+def _ragged_type(operand: ShapedArray, output: ShapedArray, *_: Any, **params: Any) -> ShapedArray:
+    del operand, params
+    return output
+
+
 TYPES: Final[dict[Primitive, Callable[..., Any]]] = {
-    psum_p: _same_type,
-    pmax_p: _same_type,
-    pmin_p: _same_type,
-    ppermute_p: _same_type,
-    pbroadcast_p: _same_type,
-    all_gather_p: _all_gather_type,
-    all_to_all_p: _all_to_all_type,
-    reduce_scatter_p: _reduce_scatter_type,
-    axis_index_p: _axis_index_type,
+    p.psum_p: _same_type,
+    p.pmax_p: _same_type,
+    p.pmin_p: _same_type,
+    p.ppermute_p: _same_type,
+    p.pbroadcast_p: _same_type,
+    p.all_gather_p: _all_gather_type,
+    p.all_to_all_p: _all_to_all_type,
+    p.reduce_scatter_p: _reduce_scatter_type,
+    p.axis_index_p: _axis_index_type,
+    p.ragged_all_to_all_p: _ragged_type,
+    p.psum_invariant_p: _same_type,
+    p.unreduced_psum_p: _same_type,
+    p.pvary_p: _same_type,
+    p.preduced_p: _same_type,
+    p.vary_unreduced_cast_p: _same_type,
+    p.reduced_vary_cast_p: _same_type,
+    p.all_gather_invariant_p: _all_gather_type,
+    p.all_gather_reduced_p: _all_gather_type,
+    p.unreduced_reduce_scatter_p: _reduce_scatter_type,
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from tans_core import promotion, tree
 from tans_core.errors import TypePromotionError
+from tans_core.manual_mode import in_mesh_order
 from tans_core.tree_paths import keystr, prefix_mismatches
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
@@ -125,6 +126,13 @@ def _remedy(path: str, given: Any, returned: Any) -> str:
             f"Start with {path} of dtype {returned.dtype}, or return it converted with "
             f".astype({str(given.dtype)!r})."
         )
+    missing = getattr(returned, "manual_axes", frozenset()) - getattr(
+        given, "manual_axes", frozenset()
+    )
+    if missing:
+        names = in_mesh_order(missing)
+        axes = repr(names[0] if len(names) == 1 else names)
+        return f"Start with {path} as lax.pcast({path}, {axes}, to='varying')."
     return f"Bring {path} to one sharding and one set of varying axes before and in the loop."
 
 

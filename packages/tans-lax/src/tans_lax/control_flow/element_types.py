@@ -10,7 +10,7 @@ def element_type(aval: Any) -> AbstractValue:
     """Return the type of one element along the leading dimension of `aval`."""
     if not aval.is_sharded:
         return aval.update(shape=aval.shape[1:])
-    spec = aval.sharding.spec
+    spec = aval._sharding.spec
     if spec.partitions[0] is not None:
         raise ValueError(
             f"scan: given a stacked value of type {aval.str_short()}, whose leading dimension is "
@@ -18,7 +18,7 @@ def element_type(aval: Any) -> AbstractValue:
             "dimension on every device."
         )
     spec = spec.update(partitions=spec.partitions[1:])
-    return aval.update(shape=aval.shape[1:], sharding=named_sharding(aval.sharding.mesh, spec))
+    return aval.update(shape=aval.shape[1:], sharding=named_sharding(aval._sharding.mesh, spec))
 
 
 def stacked_type(aval: Any, length: int) -> AbstractValue:
@@ -26,6 +26,6 @@ def stacked_type(aval: Any, length: int) -> AbstractValue:
     shape = (length, *aval.shape)
     if not aval.is_sharded:
         return aval.update(shape=shape)
-    spec = aval.sharding.spec
+    spec = aval._sharding.spec
     spec = spec.update(partitions=(None, *spec.partitions))
-    return aval.update(shape=shape, sharding=named_sharding(aval.sharding.mesh, spec))
+    return aval.update(shape=shape, sharding=named_sharding(aval._sharding.mesh, spec))

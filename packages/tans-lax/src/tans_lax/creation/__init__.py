@@ -7,9 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray, dtypes, is_value, typeof
+from tans_core.hi_types import is_hi_type
 from tans_lax.conversion import convert_element_type, convert_element_type_p
 from tans_lax.elementwise.identity import copy_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
+from tans_lax.mesh.states import cast_to_type, has_states, vary_like
 from tans_lax.shape import broadcast_in_dim_p
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -163,26 +165,36 @@ def full_like(
     shape = aval.shape if shape is None else tuple(map(index, shape))
     if dtype is None and type(fill_value) in PYTHON_SCALARS:
         value = _like(aval, fill_value)
-        return broadcast_in_dim_p.bind(
+        out = broadcast_in_dim_p.bind(
             value, shape=shape, broadcast_dimensions=(), sharding=sharding
         )
-    return full(shape, fill_value, aval.dtype if dtype is None else dtype, sharding=sharding)
+    else:
+        out = full(shape, fill_value, aval.dtype if dtype is None else dtype, sharding=sharding)
+    return vary_like(out, aval) if aval.manual_axes else out
 
 
 def zeros_like_aval(aval: Any) -> Value:
     """Return zeros of a type; a constant for scalars, a NumPy array for float0."""
+    if is_hi_type(aval):
+        return aval.vspace_zero()
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     zero = _like(aval, 0)
     if not aval.shape and not aval.is_sharded:
-        return zero
-    return broadcast_in_dim_p.bind(
+        return cast_to_type(zero, aval) if aval.manual_axes else zero
+    zeros = broadcast_in_dim_p.bind(
         zero, shape=aval.shape, broadcast_dimensions=(), sharding=_sharding_of(aval)
     )
+    return cast_to_type(zeros, aval) if has_states(aval) else zeros
 
 
 def _sharding_of(aval: Any) -> Any:
-    return aval.sharding if getattr(aval, "is_sharded", False) else None
+    if not getattr(aval, "is_sharded", False):
+        return None
+    sharding = aval.sharding
+    spec = sharding.spec
+    # States along manual axes are no part of it.
+    return sharding if any(spec.partitions) or spec.unreduced or spec.reduced else None
 
 
 def shape_as_value(shape: Shape) -> Value:
