@@ -128,6 +128,7 @@ class RefEffect(Effect):
     """
 
     __slots__ = ("input_index",)
+    is_state = True
 
     def __init__(self, input_index: int) -> None:
         self.input_index = input_index

@@ -109,3 +109,15 @@ def _came_from(x: Value, info: DebugInfo | None) -> str:
                 line = user_line(eqn.traceback)
                 return f"was created on line {line}" if line else "was created inside"
     return "was closed over by the function"
+
+
+def repeated_refs(values: Sequence[Value]) -> tuple[int, ...] | None:
+    """Number the values, a ref that is repeated by its first number; None if all differ."""
+    cells = [x for x in values if isinstance(x, RefCell)]
+    if len(cells) < 2 or len(set(map(id, cells))) == len(cells):
+        return None
+    numbers: dict[Any, int] = {}
+    return tuple(
+        numbers.setdefault(id(x) if isinstance(x, RefCell) else (i,), len(numbers))
+        for i, x in enumerate(values)
+    )

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from tans_core.refs import is_ref_type
 from tans_core.sharding import named_sharding
 from tans_core.types import AbstractValue
 
 
 def element_type(aval: Any) -> AbstractValue:
     """Return the type of one element along the leading dimension of `aval`."""
+    if is_ref_type(aval):
+        return aval.update(inner_aval=element_type(aval.inner_aval))
     if not aval.is_sharded:
         return aval.update(shape=aval.shape[1:])
     spec = aval._sharding.spec
@@ -23,6 +26,8 @@ def element_type(aval: Any) -> AbstractValue:
 
 def stacked_type(aval: Any, length: int) -> AbstractValue:
     """Return the type of `length` values of type `aval`, stacked along a new leading dimension."""
+    if is_ref_type(aval):
+        return aval.update(inner_aval=stacked_type(aval.inner_aval, length))
     shape = (length, *aval.shape)
     if not aval.is_sharded:
         return aval.update(shape=shape)

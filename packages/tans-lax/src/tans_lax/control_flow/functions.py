@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from tans_core import tree
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
-from tans_core.debug_info import DebugInfo, debug_info_of
+from tans_core.debug_info import CallInfo, DebugInfo, debug_info_of
 from tans_core.effects import check_control_flow_effects
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
@@ -20,6 +20,7 @@ from tans_core.types import AbstractValue
 from tans_core.values import is_value
 from tans_lax.control_flow.captures import Marks, captured, marks_of, same_captures
 from tans_lax.control_flow.interning import interned
+from tans_xla.ref_checks import check_distinct, check_not_captured, check_not_returned, is_ref
 
 type Value = Any
 type TreeDef = Any
@@ -98,6 +99,12 @@ def _trace(
         for x in outs:
             if not is_value(x):
                 _check_outputs(out, fun, where)
+            if is_ref(x):
+                check_not_returned(
+                    outs,
+                    lambda i: keystr(tree.flatten_with_path(out)[0][i][0]),
+                    CallInfo(where, fun, tree.structure((args, {}))),
+                )
         return outs
 
     closed = trace_to_jaxpr(flat, in_avals, debug_info_of(where, fun))
@@ -107,6 +114,28 @@ def _trace(
     if code is not None:
         jaxpr = interned((code, call), jaxpr)
     return Body(jaxpr, consts, out_tree)
+
+
+def check_refs(
+    fun: Call, in_tree: TreeDef, values: Sequence[Value], where: str, consts: Sequence[Value] = ()
+) -> None:
+    """Refuse a ref that is passed to `fun` twice, or passed and captured (among `consts`).
+
+    Raises:
+      ValueError: names the arguments.
+    """
+    if not any(map(is_ref, values)):
+        return
+
+    def info() -> CallInfo:
+        args = tree.unflatten(in_tree, range(in_tree.num_leaves))
+        return CallInfo(where, fun, tree.structure((args, {})))
+
+    def name(i: int) -> str:
+        return info().arg_names[i]
+
+    check_distinct(values, lambda: info().place, name)
+    check_not_captured(consts, values, lambda: info().place, name)
 
 
 def _check_outputs(out: Any, fun: Call, where: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tans_core.dce import dce_jaxpr
-from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var, join_effects
+from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from tans_core.staging import trace_to_jaxpr
 from tans_core.types import AbstractValue
 from tans_lax.control_flow.memo import BodyMemo
@@ -54,7 +54,7 @@ def with_variables(
         jaxpr.invars if invars is None else invars,
         jaxpr.outvars if outvars is None else outvars,
         jaxpr.eqns if eqns is None else eqns,
-        jaxpr.effects if eqns is None else join_effects(eqns),
+        jaxpr.effects if eqns is None else None,
         jaxpr.debug_info,
     )
     return ClosedJaxpr(new, closed.consts)

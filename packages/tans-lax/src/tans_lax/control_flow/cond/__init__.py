@@ -13,7 +13,13 @@ from tans_core.trace import Tracer
 from tans_core.values import is_value, typeof
 from tans_lax.control_flow.carry import flatten_carry, shown
 from tans_lax.control_flow.cond.branches import join_branches
-from tans_lax.control_flow.functions import Call, Value, check_callable, trace_body
+from tans_lax.control_flow.functions import (
+    Call,
+    Value,
+    check_callable,
+    check_refs,
+    trace_body,
+)
 from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.comparison import ne
 from tans_lax.elementwise.selection import clamp
@@ -172,7 +178,10 @@ def run_branch(
     """Run the function at place `index`, an int32 in range; `names` are for messages."""
     leaves, in_tree = flatten_carry(where, "operands", tuple(operands))
     avals = [typeof(x) for x in leaves]
+    check_refs(functions[0], in_tree, leaves, where)
     bodies = [trace_body(f, in_tree, avals, where) for f in functions]
+    for f, body in zip(functions, bodies, strict=True):
+        check_refs(f, in_tree, leaves, where, body.consts)
     jaxprs, consts, out_tree = join_branches(where, names, functions, bodies)
     outs = cond_p.bind(index, *consts, *leaves, branches=jaxprs)
     return tree.unflatten(out_tree, outs)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from tans_core.jaxpr import Eqn
 from tans_core.primitive import Primitive
 from tans_lax.control_flow.cond import cond_p
+from tans_lax.control_flow.cond.types import effects_of
 from tans_lax.control_flow.programs import pruned
 
 
@@ -24,7 +25,7 @@ def _cond_dce(used_outputs: Sequence[bool], eqn: Eqn) -> tuple[list[bool], Eqn |
         params={**eqn.params, "branches": small},
         invars=[v for v, u in zip(eqn.invars, used, strict=True) if u],
         outvars=[v for v, u in zip(eqn.outvars, used_outputs, strict=True) if u],
-        effects=frozenset[Any]().union(*(b.effects for b in small)),
+        effects=effects_of(small),
     )
     return used, new
 

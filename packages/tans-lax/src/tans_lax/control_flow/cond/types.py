@@ -7,6 +7,7 @@ import numpy as np
 
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
+from tans_core.refs import moved_effects
 from tans_core.rules import Typed
 from tans_core.types import AbstractValue, same_but_weak
 from tans_lax.control_flow.carry import shown
@@ -30,8 +31,16 @@ def _cond_type(
         for column in zip(*(b.out_avals for b in branches), strict=True)
     ]
     outs = [a if w else a.strong() for a, w in zip(branches[0].out_avals, weak, strict=True)]
-    effects = frozenset[Any]().union(*(b.effects for b in branches))
+    effects = effects_of(branches)
     return Typed(outs, effects) if effects else outs
+
+
+def effects_of(branches: tuple[ClosedJaxpr, ...]) -> frozenset[Any]:
+    """Return the effects of a cond, whose first operand is the index."""
+    effects = frozenset[Any]().union(*(b.effects for b in branches))
+    if not effects:
+        return effects
+    return moved_effects(effects, range(1, 1 + len(branches[0].in_avals)))
 
 
 def _check(what: str, given: Any, expected: Any) -> None:

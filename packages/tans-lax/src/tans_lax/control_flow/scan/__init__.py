@@ -8,6 +8,7 @@ from tans_core import Array, tree
 from tans_core.config import disable_jit
 from tans_core.errors import ConcretizationTypeError, message
 from tans_core.primitive import Primitive
+from tans_core.refs import RefCell
 from tans_core.trace import Tracer
 from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue
@@ -26,6 +27,7 @@ from tans_lax.control_flow.functions import (
     Value,
     check_callable,
     check_leaves,
+    check_refs,
     describe,
     trace_body,
 )
@@ -122,6 +124,7 @@ def scan_leaves(
 ) -> tuple[list[Value], list[Value], TreeDef]:
     """Run a scan on leaves; `call` adapts the user's function to ``(carry, x) -> (carry, y)``."""
     in_tree = tree.structure((tree.unflatten(init_tree, init), tree.unflatten(xs_tree, xs)))
+    check_refs(f, in_tree, [*init, *xs], where)
     x_avals = [element_type(typeof(x)) for x in xs]
     num_carry = len(init)
 
@@ -132,6 +135,7 @@ def scan_leaves(
         return body, body.jaxpr.out_avals[:num_carry]
 
     body, init = settle_carry(init, trace)
+    check_refs(f, in_tree, [*init, *xs], where, body.consts)
     jaxpr, num_consts = body.jaxpr, len(body.consts)
     given = jaxpr.in_avals[num_consts : num_consts + num_carry]
     check_carry_types(where, f, name, init_tree, given, jaxpr.out_avals[:num_carry])
@@ -163,7 +167,7 @@ def _bind(
             **params,
         )
     # What a body passes on comes out as an array, like everything else.
-    return plan.results([x if isinstance(x, Array) else put_leaf(x, None) for x in operands], outs)
+    return plan.results([x if isinstance(x, Array | RefCell) else put_leaf(x, None) for x in operands], outs)
 
 
 def _pair(out_tree: TreeDef, f: Call, where: str) -> tuple[TreeDef, TreeDef]:

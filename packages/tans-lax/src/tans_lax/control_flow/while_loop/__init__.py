@@ -23,6 +23,7 @@ from tans_lax.control_flow.functions import (
     TreeDef,
     Value,
     check_callable,
+    check_refs,
     describe,
     trace_body,
 )
@@ -89,6 +90,7 @@ def _while_leaves(
     cond_fun: Call, body_fun: Call, init: Sequence[Value], init_tree: TreeDef
 ) -> list[Value]:
     in_tree = tree.structure((tree.unflatten(init_tree, init),))
+    check_refs(body_fun, in_tree, init, "while_loop")
 
     def trace(avals: list[AbstractValue]) -> tuple[Body, Sequence[AbstractValue]]:
         body = trace_body(body_fun, in_tree, avals, "while_loop")

@@ -7,6 +7,7 @@ from tans_core.jaxpr import Eqn
 from tans_core.primitive import Primitive
 from tans_lax.control_flow.programs import pruned, widened
 from tans_lax.control_flow.while_loop import while_p
+from tans_lax.control_flow.while_loop.types import effects_of
 
 
 def _while_dce(used_outputs: Sequence[bool], eqn: Eqn) -> tuple[list[bool], Eqn | None]:
@@ -32,16 +33,17 @@ def _while_dce(used_outputs: Sequence[bool], eqn: Eqn) -> tuple[list[bool], Eqn 
     new_cond = widened(
         small_cond, [index.get(i) for i in wanted], [cond.in_avals[i] for i in wanted]
     )
+    counts = sum(cond_ins[:n_cond]), sum(body_ins[:n_body])
     new = eqn.replace(
         params={
             "cond_jaxpr": new_cond,
             "body_jaxpr": small,
-            "cond_nconsts": sum(cond_ins[:n_cond]),
-            "body_nconsts": sum(body_ins[:n_body]),
+            "cond_nconsts": counts[0],
+            "body_nconsts": counts[1],
         },
         invars=[v for v, u in zip(eqn.invars, used_inputs, strict=True) if u],
         outvars=[v for v, u in zip(eqn.outvars, used, strict=True) if u],
-        effects=new_cond.effects | small.effects,
+        effects=effects_of(new_cond, small, *counts),
     )
     return used_inputs, new
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
+from tans_core.refs import moved_effects
 from tans_core.rules import Typed
 from tans_core.types import AbstractValue, same_but_weak
 from tans_lax.control_flow.carry import shown
@@ -31,9 +32,22 @@ def _while_type(
             f"{', '.join(map(shown, cond_jaxpr.out_avals))}, expected bool[]. Reduce it to one "
             "boolean."
         )
-    effects = cond_jaxpr.effects | body_jaxpr.effects
+    effects = effects_of(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
     outs = list(body_jaxpr.out_avals)
     return Typed(outs, effects) if effects else outs
+
+
+def effects_of(
+    cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> frozenset[Any]:
+    """Return the effects of a loop."""
+    if not cond_jaxpr.effects and not body_jaxpr.effects:
+        return frozenset()
+    first = cond_nconsts + body_nconsts
+    carry = range(first, first + len(body_jaxpr.in_avals) - body_nconsts)
+    of_cond = moved_effects(cond_jaxpr.effects, [*range(cond_nconsts), *carry])
+    of_body = moved_effects(body_jaxpr.effects, [*range(cond_nconsts, first), *carry])
+    return of_cond | of_body
 
 
 def _check(what: str, given: Any, expected: Any) -> None:
