@@ -96,6 +96,7 @@ approx_top_k_output_size = jaxlib_core.approx_top_k_reduction_output_size
 # Compiling and dispatch.
 CompileOptions = xla_client.CompileOptions
 HloSharding = xla_client.HloSharding
+encode_inspect_sharding_callback = jaxlib_core.encode_inspect_sharding_callback
 OpSharding = xla_client.OpSharding
 DeviceAssignment = xla_client.DeviceAssignment
 LoadedExecutable = jaxlib_core.LoadedExecutable
