@@ -6,13 +6,14 @@ from typing import Any, NoReturn
 from tans_core import tree
 from tans_core.debug_info import CallInfo
 from tans_core.errors import message
+from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.tree_paths import raise_prefix_error
 from tans_core.tree_registry import registry
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 
 type Axes = Any  # an int, None, or a tree of them
-type Dim = int | None
+type Dim = Any  # an int, None, or a MappingSpec for values of user types
 
 
 def _is_none(x: Any) -> bool:
@@ -20,7 +21,9 @@ def _is_none(x: Any) -> bool:
 
 
 def _is_axis(x: Any) -> bool:
-    return x is None or (hasattr(x, "__index__") and not isinstance(x, bool))
+    if x is None or isinstance(x, MappingSpec):
+        return True
+    return hasattr(x, "__index__") and not isinstance(x, bool)
 
 
 def check_in_axes(in_axes: Axes) -> Axes:
@@ -112,12 +115,24 @@ def _spread(name: str, axes: Axes, full: Any) -> list[Dim]:
     raise AssertionError("unreachable")
 
 
-def normalize_dim(x_aval: AbstractValue, axis: Any, describe: Callable[[], str]) -> int:
+def normalize_dim(x_aval: AbstractValue, axis: Any, describe: Callable[[], str]) -> Any:
     """Return a non-negative mapped dimension.
 
     Raises:
       ValueError: the value has too few dimensions.
     """
+    if isinstance(axis, MappingSpec):
+        return axis
+    if is_hi_type(x_aval):
+        raise ValueError(
+            message(
+                "vmap",
+                f"axis {axis} for {describe()} of type {x_aval.str_short()}",
+                "a MappingSpec: values of user types are no arrays, and can't be mapped along an "
+                "integer axis",
+                "Write the type's mapping spec in in_axes, and give axis_size.",
+            )
+        )
     shape = getattr(x_aval, "shape", ())
     axis = axis.__index__()
     if not -len(shape) <= axis < len(shape):
@@ -147,18 +162,28 @@ def find_size(
     """
     size = axis_size
     for x, dim in zip(args, dims, strict=True):
-        if dim is not None:
+        if dim is not None and not isinstance(dim, MappingSpec):
             own = typeof(x).shape[dim]  # type: ignore[union-attr]
             if size is None:
                 size = own
             elif own != size:
                 _raise_sizes(fun, in_tree, args, dims, axis_size)
     if size is None:
-        _raise_nothing_mapped(args)
+        _raise_nothing_mapped(args, dims)
     return size
 
 
-def _raise_nothing_mapped(args: Sequence[Any]) -> NoReturn:
+def _raise_nothing_mapped(args: Sequence[Any], dims: Sequence[Dim]) -> NoReturn:
+    if any(isinstance(d, MappingSpec) for d in dims):
+        raise ValueError(
+            message(
+                "vmap",
+                "mapped values of user types only, whose specs don't say how many elements there "
+                "are",
+                "the number of elements: axis_size must be specified",
+                "Pass axis_size=n.",
+            )
+        )
     if not args:
         raise ValueError(
             message(
@@ -191,7 +216,7 @@ def _raise_sizes(
         by_size.setdefault(axis_size, []).append("the argument axis_size")
     names = argument_names(fun, in_tree)
     for name, x, dim in zip(names, args, dims, strict=True):
-        if dim is not None:
+        if dim is not None and not isinstance(dim, MappingSpec):
             aval = typeof(x)
             own = aval.shape[dim]  # type: ignore[union-attr]
             text = f"axis {dim} of argument {name} of type {aval.str_short(False)}"

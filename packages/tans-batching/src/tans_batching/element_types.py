@@ -6,15 +6,21 @@ from tans_core.config import abstract_mesh
 from tans_core.context import AxisData
 from tans_core.errors import message
 from tans_core.explicit_mode import type_sharding
+from tans_core.hi_types import is_hi_type
 from tans_core.partition_spec import Partition, PartitionSpec
+from tans_core.refs import is_ref_type
 from tans_core.types import AbstractValue, ShapedArray
 
 _MEMO_LIMIT: Final = 1 << 14
 _memo: Final[dict[tuple[AbstractValue, int], AbstractValue]] = {}
 
 
-def element_type(aval: AbstractValue, dim: int) -> AbstractValue:
+def element_type(aval: AbstractValue, dim: Any, size: int | None = None) -> AbstractValue:
     """Return the type of one element of a value of type `aval`, mapped along `dim`."""
+    if type(aval) is not ShapedArray and is_hi_type(aval):
+        return aval.dec_rank(size, dim)
+    if is_ref_type(aval):
+        return aval.update(inner_aval=element_type(aval.inner_aval, dim, size))
     key = (aval, dim)
     found = _memo.get(key)
     if found is None:
@@ -37,6 +43,10 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
     """Return the type of a whole array whose elements, lined up along `dim`, have type `aval`."""
     if dim is None:
         return aval
+    if is_ref_type(aval):
+        return aval.update(inner_aval=mapped_type(aval.inner_aval, axis, dim))
+    if is_hi_type(aval):
+        return aval.inc_rank(axis.size, dim)
     aval = _array(aval)
     shape = (*aval.shape[:dim], axis.size, *aval.shape[dim:])
     mesh_axis = axis.explicit_mesh_axis

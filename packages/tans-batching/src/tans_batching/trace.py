@@ -12,9 +12,11 @@ from tans_core import rules
 from tans_core.cache import weakref_cache
 from tans_core.config import axis_env
 from tans_core.context import AxisData, Dims
-from tans_core.errors import UnexpectedTracerError
-from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.errors import UnexpectedTracerError, message
+from tans_core.hi_types import MappingSpec
+from tans_core.jaxpr import ClosedJaxpr, eval_closed, subjaxprs
 from tans_core.primitive import Primitive
+from tans_core.refs import writes
 from tans_core.rules import ContextRule
 from tans_core.staging import leak_message, trace_to_jaxpr
 from tans_core.state import state, swap_trace
@@ -35,9 +37,9 @@ class BatchTracer(Tracer):
 
     __slots__ = ("aval", "dim", "value")
 
-    def __init__(self, trace: Trace, value: Value, dim: int) -> None:
+    def __init__(self, trace: "BatchTrace", value: Value, dim: Any) -> None:
         self._trace = trace
-        self.aval = element_type(typeof(value), dim)
+        self.aval = element_type(typeof(value), dim, trace.axis.size)
         self.value = value
         self.dim = dim
 
@@ -74,7 +76,8 @@ class BatchTrace(Trace):
         parent, axis = self.parent, self.axis
         old = swap_trace(parent)
         try:
-            if not mapped and (axis.name is None or not uses_axis(primitive, params, axis.name)):
+            alone = not mapped and not _keeps_state(primitive, params)
+            if alone and (axis.name is None or not uses_axis(primitive, params, axis.name)):
                 return parent.process(primitive, args, params)
             rule = rules.batching[primitive]
             if isinstance(rule, ContextRule):
@@ -97,6 +100,13 @@ class BatchTrace(Trace):
         if isinstance(x, Tracer) and not x._trace.alive:
             raise UnexpectedTracerError(leak_message(x))
         return x, None
+
+
+def _keeps_state(primitive: Primitive, params: dict[str, Any]) -> bool:
+    """Whether an operation makes a ref, which may get an element per lane, or writes one."""
+    if not primitive.takes_refs:
+        return False
+    return not primitive.call_like or any(writes(b.effects) for b in subjaxprs(params))
 
 
 def batch_flat(
@@ -138,7 +148,21 @@ def match_dim(axis: AxisData, x: Value, source: Dim, wanted: Dim) -> Value:
     if source is None:
         return x if wanted is None else broadcast_batch(x, axis, wanted)
     assert wanted is not None, "a mapped output was wanted unmapped"
+    if isinstance(source, MappingSpec):
+        if source != wanted:
+            raise ValueError(other_spec(source, wanted))
+        return x
     return move_axis(x, source, wanted)
+
+
+def other_spec(source: Any, wanted: Any) -> str:
+    """Say that a value of a user type is mapped otherwise than is wanted."""
+    return message(
+        "vmap",
+        f"out_axes {wanted!r} for a value of a user type that is mapped along {source!r}",
+        "an equal axis spec: such values are not moved from one to another",
+        f"Write out_axes={source!r} for it.",
+    )
 
 
 def batch_jaxpr(

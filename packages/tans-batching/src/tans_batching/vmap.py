@@ -16,10 +16,11 @@ from tans_batching.axes import (
     normalize_dim,
 )
 from tans_batching.element_types import check_states, mesh_axis_of
-from tans_batching.trace import Value, batch_flat, match_dim
+from tans_batching.trace import Value, batch_flat, match_dim, other_spec
 from tans_core import tree
 from tans_core.context import AxisData
 from tans_core.errors import message
+from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.partition_spec import partition_axes
 from tans_core.tracebacks import hide_frames
 from tans_core.tree_registry import registry
@@ -135,7 +136,13 @@ def _call(
     def flat_fun(*tracers: Value) -> list[Value]:
         nonlocal out_tree
         args, kwargs = in_tree.unflatten(tracers)
-        outs, out_tree = registry.flatten(fun(*args, **kwargs))
+        out = fun(*args, **kwargs)
+        outs, out_tree = registry.flatten(out)
+        check_not_returned(
+            outs,
+            lambda i: "".join(map(str, registry.flatten_with_path(out)[0][i][0])),
+            CallInfo("vmap", fun, in_tree),
+        )
         return outs
 
     outs, out_dims = batch_flat(flat_fun, axis, flat, dims)
@@ -184,7 +191,7 @@ def _common_mesh_axis(mesh_axes: list[Any], spmd_name: tuple[AxisName, ...] | No
     return found
 
 
-def _mapped_dim(fun: Callable[..., Any], in_tree: Any, index: int, x: Value, axis: Any) -> int:
+def _mapped_dim(fun: Callable[..., Any], in_tree: Any, index: int, x: Value, axis: Any) -> Any:
     try:
         aval = typeof(x)
     except TypeError as error:
@@ -213,6 +220,10 @@ def _place(
             )
         )
     aval = _result_type(x, out_tree, index)
+    if isinstance(dim, MappingSpec) or isinstance(wanted, MappingSpec) or is_hi_type(aval):
+        if dim != wanted:
+            raise ValueError(other_spec(dim, wanted))
+        return x
     ndim = aval.ndim + (dim is None)  # type: ignore[attr-defined]
     place = wanted.__index__()
     if not -ndim <= place < ndim:

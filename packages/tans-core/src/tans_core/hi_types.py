@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Final, NoReturn, override
 
+from tans_core import slots
 from tans_core.trace import Tracer
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import register_value_type, typeof
@@ -39,6 +40,13 @@ class HiPspec:
         raise _missing("autodiff through shard_map", self, "to_ct_spec")
 
 
+class NotAnArrayError(TypeError, AttributeError):
+    """A value of a user type was given where an array was expected."""
+
+
+_ARRAY_FIELDS: Final = frozenset("shape dtype ndim size weak_type".split())
+
+
 class HiType(AbstractValue):
     """Base of user types; `register_hitype` links a subclass to the class of its values.
 
@@ -52,6 +60,15 @@ class HiType(AbstractValue):
 
     def __hash__(self) -> int:
         raise _missing("comparing types", self, "__hash__")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _ARRAY_FIELDS:
+            raise NotAnArrayError(
+                f"given a value of type {self.str_short()}, which has no {name}; expected an "
+                "array. Operations on arrays don't take values of user types: apply a HiPrim that "
+                "returns an array first."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def lo_ty(self) -> Sequence[AbstractValue]:
         """Return the types of the arrays that a value is made of (for lowering)."""
@@ -135,6 +152,15 @@ def _missing(purpose: str, owner: Any, method: str) -> NotImplementedError:
     )
 
 
+def no_repeat(aval: HiType) -> NotImplementedError:
+    """Return the error for a value of a user type that would have to be repeated along an axis."""
+    return NotImplementedError(
+        f"vmap: given a value of type {aval.str_short()} that is the same for all elements where "
+        "others differ; expected it to be mapped. Values of user types are not repeated: make one "
+        "of mapped parts."
+    )
+
+
 _VALUE_CLASSES: Final[set[type]] = set()
 _CHECKED: Final[set[type]] = set()
 
@@ -164,7 +190,37 @@ def register_hitype(cls: type, type_of: Callable[[Any], HiType]) -> None:
         return aval
 
     register_value_type(cls, checked)
+    if not _VALUE_CLASSES:
+        _give_tracers_operators()
     _VALUE_CLASSES.add(cls)
+
+
+def _give_tracers_operators() -> None:
+    """Let operators on tracers look at the type; done once there is a user type at all."""
+    for name in slots.OPERATORS:
+        slots.wrap_on_tracers(name, _operator)
+
+
+def _operator(name: str, of_arrays: Callable[..., Any]) -> Callable[..., Any]:
+    own = f"_{name.strip('_')}"
+
+    def operator(x: Any, *args: Any) -> Any:
+        aval = x.aval
+        if not isinstance(aval, HiType):
+            return of_arrays(x, *args)
+        # A plain function of the values, though it stands in a class.
+        function = next((c.__dict__[own] for c in type(aval).__mro__ if own in c.__dict__), None)
+        if function is None:
+            raise AttributeError(
+                f"'{type(aval).__name__}' object has no attribute '{own}': {name} was applied to a "
+                f"value of type {aval.str_short()}, expected a type that defines the operator. "
+                f"Define {own} in {type(aval).__name__}, a function of the operands."
+            )
+        return getattr(function, "__func__", function)(x, *args)
+
+    operator.__name__ = name
+    operator.__doc__ = of_arrays.__doc__
+    return operator
 
 
 def _check_type(cls: type, aval: Any) -> None:
@@ -176,7 +232,7 @@ def _check_type(cls: type, aval: Any) -> None:
     if type(aval).__hash__ is None:
         raise _missing("comparing types", aval, "__hash__")
     hash(aval)
-    if not aval == aval:  # noqa: PLR0124  (what is checked is the user's method)
+    if not aval == aval:
         raise TypeError(
             f"register_hitype: a type {aval!r} of {cls.__name__} is not equal to itself; expected "
             "__eq__ to compare by the fields. Define the type as a frozen dataclass."
@@ -194,6 +250,19 @@ def is_traced(x: Any) -> bool:
     if type(x) in _VALUE_CLASSES:
         return any(map(is_traced, lower_value(typeof(x), x)))
     return isinstance(x, Tracer)
+
+
+def check_part_of(x: Any, trace: Any) -> None:
+    """Raise TypeError when a value of a user type was made of values that `trace` records."""
+    aval = typeof(x)
+    if isinstance(aval, HiType) and any(
+        getattr(lo, "_trace", None) is trace for lo in lower_value(aval, x)
+    ):
+        raise TypeError(
+            f"a {type(x).__name__} was made of traced arrays; expected an operation whose result "
+            f"has the type {aval.str_short()}. Make values of user types in the `expand` of a "
+            "HiPrim only, and apply that."
+        )
 
 
 def is_hi_type(aval: AbstractValue) -> bool:
@@ -245,7 +314,7 @@ class aval_method:  # noqa: N801  (a decorator)
         """Publish the method under the name that tracers look for."""
         setattr(owner, f"_aval_{name}", lambda x: MethodType(self.fun, x))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn | Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; its first argument is the value."""
         return self.fun(*args, **kwargs)
 

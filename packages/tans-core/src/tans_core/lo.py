@@ -66,9 +66,7 @@ def is_high(closed: ClosedJaxpr) -> bool:
 
 
 def _holds_high(params: dict[str, Any]) -> bool:
-    return any(
-        is_high(b if isinstance(b, ClosedJaxpr) else _closed(b)) for b in subjaxprs(params)
-    )
+    return any(is_high(b if isinstance(b, ClosedJaxpr) else _closed(b)) for b in subjaxprs(params))
 
 
 def _closed(jaxpr: Jaxpr) -> ClosedJaxpr:
@@ -125,4 +123,3 @@ def _lo_jaxpr(closed: ClosedJaxpr) -> ClosedJaxpr:
 
     info = None if any(map(is_hi_type, in_avals)) else closed.jaxpr.debug_info
     return trace_to_jaxpr(run, lo_types(in_avals), info)
-

@@ -23,6 +23,7 @@ OPERATORS: Final = tuple(
 # Tracers of refs read and write with these.
 _BY_TYPE: Final = frozenset("__getitem__ __iter__ at T reshape transpose".split())
 _OWNERS: Final[dict[str, str]] = {}
+_WRAPPERS: Final[dict[str, Callable[[str, Any], Any]]] = {}
 
 
 def fill(functions: Mapping[str, Any], package: str) -> None:
@@ -34,7 +35,9 @@ def fill(functions: Mapping[str, Any], package: str) -> None:
     """
     for name, function in functions.items():
         setattr(ArrayImpl, name, function)
-        setattr(Tracer, name, _by_type(name, function) if name in _BY_TYPE else function)
+        own = _by_type(name, function) if name in _BY_TYPE else function
+        wrap = _WRAPPERS.get(name)
+        setattr(Tracer, name, own if wrap is None else wrap(name, own))
         _OWNERS[name] = package
     if "__eq__" in functions:
         # Python clears __hash__ only for methods in a class body.
@@ -63,6 +66,12 @@ def _by_type(name: str, function: Any) -> Any:
         return function(tracer, *args, **kwargs)
 
     return call
+
+
+def wrap_on_tracers(name: str, wrap: Callable[[str, Any], Any]) -> None:
+    """Let ``wrap(name, function)`` stand for an operator of tracers, now and when it is set."""
+    _WRAPPERS[name] = wrap
+    setattr(Tracer, name, wrap(name, getattr(Tracer, name)))
 
 
 def owner(name: str) -> str | None:

@@ -11,13 +11,14 @@ from weakref import ref
 import numpy as np
 
 from tans_core import rules
+from tans_core._jaxlib import Array
 from tans_core._jaxlib import get_traceback as get_traceback
 from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, check_tracer_leaks, xla_metadata
 from tans_core.debug_info import DebugInfo
 from tans_core.errors import UnexpectedTracerError
 from tans_core.explicit_mode import apply_sharding, is_involved
-from tans_core.hi_types import is_traced
+from tans_core.hi_types import check_part_of, is_traced
 from tans_core.jaxpr import (
     NO_EFFECTS,
     Atom,
@@ -176,9 +177,7 @@ class JaxprTrace(Trace):
             self.effects |= op.effects
         if op.primitive.multiple_results:
             outvars = [Var(aval) for aval in op.out_avals]
-            self.eqns.append(
-                Eqn(op, invars, outvars, source, state.name_stack, xla_metadata.value)
-            )
+            self.eqns.append(Eqn(op, invars, outvars, source, state.name_stack, xla_metadata.value))
             return [JaxprTracer(self, v.aval, v) for v in outvars]
         aval = op.out_avals[0]
         var = Var(aval)
@@ -205,6 +204,8 @@ class JaxprTrace(Trace):
         if not isinstance(x, Tracer) and hasattr(cls, "__jax_array__"):
             return self.lift(x.__jax_array__())
         var = Var(typeof(x))
+        if not isinstance(x, Array):
+            check_part_of(x, self)
         self.constants[id(x)] = (var, x)
         return var
 

@@ -16,6 +16,7 @@ from tans_core.dtypes import ExtendedDType, float0
 from tans_core.manual_axis_type import ManualAxisType
 from tans_core.partition_spec import PartitionSpec, UnreducedKind, partition_axes
 from tans_core.sharding import empty_sharding, named_sharding
+from tans_core.type_protocol import TypeProtocol
 
 type DType = np.dtype | ExtendedDType
 type Shape = tuple[int, ...]
@@ -23,7 +24,7 @@ type Shape = tuple[int, ...]
 _NO_AXES: Final[frozenset[str]] = frozenset()
 
 
-class AbstractValue:
+class AbstractValue(TypeProtocol):
     """Base of all types. A type answers for its tangents and for the lo types it is made of.
 
     Code that handles arrays reads their fields without asking for the class first, so a type
@@ -112,6 +113,8 @@ class ShapedArray(AbstractValue):
         """Return the one object for these fields."""
         if type(dtype) not in _NP_DTYPES:
             dtype = dtypes.native(dtype)
+        if sharding is not None and not _says_something(sharding):
+            sharding = None
         # Scalar types hash faster than dtypes. Extended dtypes and float0 are their own key.
         key = dtype.type if type(dtype) in _NP_DTYPES and dtype.type is not np.void else dtype
         return _intern(tuple(shape), key, bool(weak_type), sharding, manual_axes, memory_space)
@@ -309,6 +312,11 @@ def _without_states(sharding: Any, axes: Sequence[Any]) -> Any:
         *spec.partitions, unreduced=unreduced, reduced=reduced, unreduced_kind=kind
     )
     return named_sharding(sharding.mesh, spec)
+
+
+def _says_something(sharding: Any) -> bool:
+    spec = sharding.spec
+    return any(p is not None for p in spec.partitions) or bool(spec.unreduced or spec.reduced)
 
 
 def _axis_types(mesh: Any) -> str:

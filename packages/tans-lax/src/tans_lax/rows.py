@@ -7,8 +7,9 @@ table: ``sin_p: jvp_of(sin_p, lambda t, x, **_: mul(t, cos(x)))``.
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tans_core import AxisData, LinearInput, Primitive, Zero, typeof, zero_tangent
+from tans_core import AxisData, LinearInput, Primitive, ShapedArray, Zero, typeof, zero_tangent
 from tans_core.explicit_mode import spec_of
+from tans_core.hi_types import MappingSpec, is_hi_type, no_repeat
 from tans_core.sharding import named_sharding
 from tans_lax.creation import zeros_like_aval
 from tans_lax.elementwise.arithmetic import add_any_p
@@ -46,6 +47,10 @@ def add_tangents(a: Value, b: Value) -> Value:
         return b
     if type(b) is Zero:
         return a
+    if type(getattr(a, "aval", None)) is not ShapedArray:
+        aval = typeof(a)
+        if is_hi_type(aval):
+            return aval.vspace_add(a, b)
     return add_any_p.bind(a, b)
 
 
@@ -219,6 +224,8 @@ def move_axis(x: Value, source: int, destination: int) -> Value:
 def broadcast_batch(x: Value, axis: AxisData, dim: int) -> Value:
     """Repeat an unmapped value along a new dimension `dim`, as the mapped axis is long."""
     aval = typeof(x)
+    if is_hi_type(aval):
+        raise no_repeat(aval)
     shape = aval.shape
     kept = tuple(i if i < dim else i + 1 for i in range(len(shape)))
     new = (*shape[:dim], axis.size, *shape[dim:])
@@ -234,7 +241,7 @@ def batch_to_front(axis: Any, x: Value, dim: int | None) -> Value:
     """Return `x` with its mapped dimension first; an unmapped value is repeated."""
     if dim is None:
         return broadcast_batch(x, axis, 0)
-    return move_axis(x, dim, 0)
+    return x if isinstance(dim, MappingSpec) else move_axis(x, dim, 0)
 
 
 def elementwise_batching(primitive: Primitive) -> Rule:

@@ -5,6 +5,7 @@ from typing import Any, override
 
 from tans_core import ShapedArray, dtypes, register_value_type
 from tans_core.explicit_mode import type_sharding
+from tans_core.hi_types import is_hi_type
 from tans_core.sharding import NamedSharding
 
 
@@ -96,8 +97,13 @@ class ShapeDtypeStruct:
 register_value_type(ShapeDtypeStruct, lambda s: s.aval)
 
 
-def struct_of(aval: Any, sharding: Any = None) -> ShapeDtypeStruct:
-    """Return the struct of an abstract value; its sharding is that of the type unless given."""
+def struct_of(aval: Any, sharding: Any = None) -> Any:
+    """Return the struct of a type; its sharding is that of the type unless given.
+
+    A user type stands for itself.
+    """
+    if is_hi_type(aval):
+        return aval
     if sharding is None and getattr(aval, "is_sharded", False):
         sharding = aval.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)

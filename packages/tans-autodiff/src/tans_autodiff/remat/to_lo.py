@@ -7,9 +7,7 @@ from tans_core.rules import ContextRule
 
 
 def _remat_to_lo(ctx: Any, *args: Any, jaxpr: Any, **params: Any) -> list[Any]:
-    found = remat_p.bind(
-        *ctx.lowered(jaxpr.in_avals, args), jaxpr=ctx.lo_jaxpr(jaxpr), **params
-    )
+    found = remat_p.bind(*ctx.lowered(jaxpr.in_avals, args), jaxpr=ctx.lo_jaxpr(jaxpr), **params)
     return ctx.raised(jaxpr.out_avals, found)
 
 

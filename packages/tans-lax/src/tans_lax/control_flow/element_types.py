@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tans_core.hi_types import is_hi_type
 from tans_core.refs import is_ref_type
 from tans_core.sharding import named_sharding
 from tans_core.types import AbstractValue
@@ -11,6 +12,8 @@ def element_type(aval: Any) -> AbstractValue:
     """Return the type of one element along the leading dimension of `aval`."""
     if is_ref_type(aval):
         return aval.update(inner_aval=element_type(aval.inner_aval))
+    if is_hi_type(aval):
+        return aval.dec_rank(None, aval.leading_axis_spec())
     if not aval.is_sharded:
         return aval.update(shape=aval.shape[1:])
     spec = aval._sharding.spec
@@ -28,6 +31,8 @@ def stacked_type(aval: Any, length: int) -> AbstractValue:
     """Return the type of `length` values of type `aval`, stacked along a new leading dimension."""
     if is_ref_type(aval):
         return aval.update(inner_aval=stacked_type(aval.inner_aval, length))
+    if is_hi_type(aval):
+        return aval.inc_rank(length, aval.leading_axis_spec())
     shape = (length, *aval.shape)
     if not aval.is_sharded:
         return aval.update(shape=shape)

@@ -11,7 +11,6 @@ import numpy as np
 from tans_core import (
     ClosedJaxpr,
     Jaxpr,
-    Tracer,
     TypedOp,
     hoist_consts,
     is_value,

@@ -7,6 +7,7 @@ from typing import Any, Final
 from tans_core import Array, tree
 from tans_core.config import disable_jit
 from tans_core.errors import ConcretizationTypeError, message
+from tans_core.hi_types import is_hi_type, is_hi_value
 from tans_core.primitive import Primitive
 from tans_core.refs import RefCell
 from tans_core.trace import Tracer
@@ -167,7 +168,11 @@ def _bind(
             **params,
         )
     # What a body passes on comes out as an array, like everything else.
-    return plan.results([x if isinstance(x, Array | RefCell) else put_leaf(x, None) for x in operands], outs)
+    return plan.results([_as_array(x) for x in operands], outs)
+
+
+def _as_array(x: Value) -> Value:
+    return x if isinstance(x, Array | RefCell) or is_hi_value(x) else put_leaf(x, None)
 
 
 def _pair(out_tree: TreeDef, f: Call, where: str) -> tuple[TreeDef, TreeDef]:
@@ -194,7 +199,10 @@ def _length(xs: Any, leaves: Sequence[Value], length: Any) -> int:
         )
     sizes: set[int] = set()
     for x in leaves:
-        shape = typeof(x).shape  # pyright: ignore[reportAttributeAccessIssue]
+        aval = typeof(x)
+        if is_hi_type(aval):
+            continue
+        shape = aval.shape  # pyright: ignore[reportAttributeAccessIssue]
         if not shape:
             raise ValueError(_lengths_text(xs, "arrays with a leading dimension to loop over"))
         sizes.add(shape[0])
@@ -210,6 +218,15 @@ def _length(xs: Any, leaves: Sequence[Value], length: Any) -> int:
             )
         if len(sizes) > 1:
             raise ValueError(_lengths_text(xs, "one length"))
+        if not sizes:
+            raise ValueError(
+                message(
+                    "scan",
+                    "xs with values of user types only, and no length",
+                    "the number of steps: must provide `length` to `scan` where xs has no arrays",
+                    "Pass length=n.",
+                )
+            )
         return sizes.pop()
     length = operator.index(length)
     if length < 0 or any(size != length for size in sizes):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core.context import AxisData, BatchContext, Dims
+from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
@@ -35,11 +36,18 @@ def settle_dims(
         [d is not None for d in xs],
         through_smooth,
     )
-    carry = [0 if m else None for m in mapped]
+    avals = body.in_avals[len(consts) : len(consts) + num_carry]
+    carry = [
+        (d if is_hi_type(a) else 0) if m else None
+        for m, d, a in zip(mapped, carry, avals, strict=True)
+    ]
     while True:
         batched, dims_out = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs))
-        grown = [0 if d is not None or o is not None else None
-                 for d, o in zip(carry, dims_out, strict=False)]  # fmt: skip
+        grown = [
+            (d if d is not None else o) if is_hi_type(a) else 0 if d is not None or o is not None
+            else None
+            for d, o, a in zip(carry, dims_out, avals, strict=False)
+        ]  # fmt: skip
         if grown == carry:
             break
         carry = grown
@@ -61,6 +69,11 @@ def _scan_batch(
     **params: Any,
 ) -> tuple[list[Value], list[int | None]]:
     first_x = num_consts + num_carry
+    if any(isinstance(d, MappingSpec) for d in dims[first_x:]):
+        raise NotImplementedError(
+            "scan: given stacked values of a user type that are mapped by vmap too; expected "
+            "mapped arrays, constants or carries. Take the values apart before the loop."
+        )
     # Dimension 0 of xs is the loop's: a mapped dimension there moves to 1, which is 0 in a step.
     xs = [move_axis(x, 0, 1) if d == 0 else x
           for x, d in zip(args[first_x:], dims[first_x:], strict=True)]  # fmt: skip

@@ -1,0 +1,72 @@
+"""Batching of user primitives: the rule `batch`."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from tans_core.context import AxisData
+from tans_core.errors import message
+from tans_core.hi_types import MappingSpec
+from tans_core.tree_registry import registry
+from tans_core.values import typeof
+from tans_hijax.call import hi_call_p, hi_lin_p
+from tans_hijax.call.expansion import refuse_forward_mode
+from tans_hijax.errors import flat_values, where
+
+
+def _call_batch(
+    axis: AxisData, args: Sequence[Any], dims: Sequence[Any], *, prim: Any
+) -> tuple[list[Any], list[Any]]:
+    found = prim.batch(axis, prim.in_tree.unflatten(args), prim.in_tree.unflatten(dims))
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise TypeError(
+            message(
+                where(prim, "batch"),
+                f"a result {found!r} of type {type(found).__name__}",
+                "a pair: the output, and where its mapped axis is",
+                "Return (out, out_dims).",
+            )
+        )
+    outs = flat_values(prim, "batch", found[0], prim.out_tree, "an output")
+    out_dims = _spread(prim, found[1])
+    return outs, [_place(prim, x, d) for x, d in zip(outs, out_dims, strict=True)]
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _spread(prim: Any, dims: Any) -> list[Any]:
+    """Return one entry per leaf of the output from a prefix of it."""
+    template = prim.out_tree.unflatten(range(prim.out_tree.num_leaves))
+    flat, structure = registry.flatten(dims, _is_none)
+    try:
+        parts = structure.flatten_up_to(template)
+    except ValueError as error:
+        raise ValueError(
+            message(
+                where(prim, "batch"),
+                f"out_dims {dims!r}",
+                f"a prefix of the output, whose structure is {prim.out_tree}",
+                "Return one entry per output, or a single one for all.",
+            )
+        ) from error
+    return [d for d, part in zip(flat, parts, strict=True) for _ in registry.flatten(part)[0]]
+
+
+def _place(prim: Any, x: Any, dim: Any) -> Any:
+    if dim is None or isinstance(dim, MappingSpec):
+        return dim
+    ndim = getattr(typeof(x), "ndim", 0)
+    if not hasattr(dim, "__index__") or not -ndim <= dim < ndim:
+        raise ValueError(
+            message(
+                where(prim, "batch"),
+                f"out_dims {dim!r} for an output of type {typeof(x).str_short(False)}",
+                "an int that is an axis of it, None, or a MappingSpec for a user type",
+                "Return the axis along which the output is mapped.",
+            )
+        )
+    return dim % ndim
+
+
+BATCHING: Final = {hi_call_p: _call_batch, hi_lin_p: refuse_forward_mode}
