@@ -229,7 +229,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
       *args, **kw: further arguments of the functions.
 
     Returns:
-      Array of the shape and dtype of `x`. Where several conditions hold, the first one counts.
+      Array of the shape and dtype of `x`. Where several conditions hold, the last one counts.
 
     Raises:
       ValueError: a wrong number of functions.
@@ -247,7 +247,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
         )
     # All branches run on all elements; the conditions choose among the results.
     out: Any = _branch(functions[-1], x, args, kw)
-    for condition, function in reversed(list(zip(conditions, functions[:-1], strict=True))):
+    for condition, function in zip(conditions, functions[:-1], strict=True):
         out = where(condition, _branch(function, x, args, kw), out)
     return out
 

@@ -14,6 +14,7 @@ from tans_numpy.operands import (
     promote_dtypes,
     promote_dtypes_inexact,
     promote_inexact,
+    refuse_complex,
     scalar_like,
 )
 from tans_numpy.selection import where
@@ -76,7 +77,7 @@ def _angle(z: Any, *, deg: bool) -> Array:
     if dtypes.is_complex(typeof(z).dtype):
         out = lax.atan2(lax.imag(z), lax.real(z))
     else:
-        out = lax.atan2(lax.full_like(z, 0), z)
+        out = lax.atan2(np.zeros(typeof(z).shape, typeof(z).dtype), z)
     return lax.mul(out, scalar_like(out, 180 / np.pi)) if deg else out
 
 
@@ -97,6 +98,8 @@ def spacing(x: ArrayLike, /) -> Array:
     Args:
       x: any shape, real.
     """
+    check_arraylike("spacing", x)
+    refuse_complex("spacing", x, error=ValueError)
     (x,) = promote_dtypes_inexact("spacing", x)
     beyond = lax.nextafter(x, lax.mul(_sign_with_zero(x), typeof(x).dtype.type(np.inf)))
     return lax.sub(beyond, x)
@@ -165,7 +168,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       ValueError: `x2` is not of an integer type.
     """
     check_arraylike("ldexp", x1, x2)
-    if not issubdtype(typeof(x2).dtype, np.integer):
+    refuse_complex("ldexp", x1, error=ValueError)
+    if typeof(x2).dtype.kind not in "biu":
         raise ValueError(f"ldexp: given an exponent of {typeof(x2).dtype}, expected integers.")
     (x1,) = promote_dtypes_inexact("ldexp", x1)
     return _scaled(x1, lax.convert_element_type(x2, np.dtype(np.int32)))
@@ -263,9 +267,11 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
+    check_arraylike("heaviside", x1, x2)
+    refuse_complex("heaviside", x1, x2)
     x, y = promote_inexact("heaviside", x1, x2)
-    zero = typeof(x).dtype.type(0)
-    return where(x < zero, zero, where(x > zero, zero + 1, where(x == zero, y, x)))
+    zero, one = scalar_like(x, 0), scalar_like(x, 1)
+    return where(x < zero, zero, where(x > zero, one, where(x == zero, y, x)))
 
 
 @composite
@@ -277,15 +283,23 @@ def sinc(x: ArrayLike, /) -> Array:
     """
     (x,) = promote_dtypes_inexact("sinc", x)
     dtype = typeof(x).dtype
-    scaled = lax.mul(x, dtype.type(np.pi))
+    scaled = lax.mul(x, scalar_like(x, np.pi))
     # Near 0 the series is exact to rounding, and its derivatives are those of sinc.
     square = lax.square(scaled)
     small = lax.lt(lax.abs(scaled), finfo(dtype).dtype.type(finfo(dtype).eps ** (1 / 8)))
-    series: Any = lax.full_like(x, 0)
+    one, series = scalar_like(x, 1), lax.full_like(x, 0)
     for k in (4, 3, 2, 1):
-        series = (series + dtype.type(1)) * square * dtype.type(-1 / ((2 * k) * (2 * k + 1)))
+        series = (series + one) * square * scalar_like(x, -1 / ((2 * k) * (2 * k + 1)))
     safe = lax.select(small, lax.full_like(x, 1), scaled)
-    return lax.select(small, series + dtype.type(1), lax.div(lax.sin(safe), safe))
+    if dtypes.is_complex(dtype):
+        return lax.select(small, series + one, lax.div(lax.sin(safe), safe))
+    # The sine of the angle to the nearest multiple of pi, which is exact: 0 at whole numbers.
+    nearest = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    odd = lax.ne(lax.rem(nearest, scalar_like(x, 2)), scalar_like(x, 0))
+    turn = lax.select(odd, lax.sub(nearest, x), lax.sub(x, nearest))
+    wave = lax.div(lax.sin(lax.mul(turn, scalar_like(x, np.pi))), safe)
+    wave = lax.select(lax.eq(lax.abs(x), scalar_like(x, np.inf)), lax.full_like(x, 0), wave)
+    return lax.select(small, series + one, wave)
 
 
 def _nested(x: Any, ratios: np.ndarray) -> Any:
@@ -312,6 +326,7 @@ def i0(x: ArrayLike) -> Array:
     dtype = typeof(x).dtype
     if dtypes.is_complex(dtype):
         raise ValueError("i0: given complex numbers, expected real ones.")
+    weak = typeof(x).weak_type
     wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     x = lax.abs(lax.convert_element_type(x, wide))
     edge = 12.0 if wide.itemsize == 4 else 25.0
@@ -322,7 +337,8 @@ def i0(x: ArrayLike) -> Array:
     k = np.arange(20 if wide.itemsize > 4 else 10, 0, -1.0)
     tail = _nested(wide.type(1) / large, ((2 * k - 1) ** 2 / (8 * k)).astype(wide))
     asymptotic = lax.exp(large) * tail / lax.sqrt(large * wide.type(2 * np.pi))
-    return lax.convert_element_type(lax.select(x <= wide.type(edge), total, asymptotic), dtype)
+    found = lax.select(x <= wide.type(edge), total, asymptotic)
+    return lax.convert_element_type_p.bind(found, new_dtype=dtype, weak_type=weak, sharding=None)
 
 
 def nan_to_num(

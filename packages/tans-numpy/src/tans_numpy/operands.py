@@ -212,7 +212,8 @@ def promote_shapes(name: str, *args: Value) -> list[Value]:
     Leading dimensions of size 1 are added; the operations themselves repeat size-1 dimensions.
 
     Raises:
-      ValueError: the shapes do not broadcast.
+      TypeError: the shapes have one rank and do not broadcast.
+      ValueError: shapes of different ranks do not broadcast.
     """
     shape: tuple[int, ...] = ()
     mixed = False
@@ -226,7 +227,13 @@ def promote_shapes(name: str, *args: Value) -> list[Value]:
 
 def _aligned(name: str, args: Sequence[Value]) -> list[Value]:
     shapes = [typeof(x).shape for x in args]
-    rank = len(broadcast_shapes(name, *shapes))
+    try:
+        rank = len(broadcast_shapes(name, *shapes))
+    except ValueError as error:
+        # Operands that need no new dimensions are refused by the operation itself, as lax does.
+        if len({len(shape) for shape in shapes if shape}) == 1:
+            raise TypeError(*error.args) from None
+        raise
     if any(0 < len(shape) < rank for shape in shapes):
         _check_rank_promotion(name, args)
     out = []
@@ -319,6 +326,16 @@ def canonicalize_axes(axis: Any, ndim: int, name: str = "axis") -> tuple[int, ..
             f"{name}: given axes {axis}, expected each axis once. Drop the duplicates."
         )
     return axes
+
+
+def refuse_complex(name: str, *args: Value, error: type[Exception] = TypeError) -> None:
+    """Raise `error` if an operand is complex."""
+    for x in args:
+        if dtypes.is_complex(typeof(x).dtype):
+            raise error(
+                f"{name}: given {typeof(x)}, expected real numbers. Take jnp.real(x), "
+                "jnp.imag(x) or jnp.abs(x) first."
+            )
 
 
 def refuse_out(out: Any, name: str) -> None:

@@ -8,7 +8,7 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray
-from tans_numpy.operands import ArrayLike, check_arraylike, scalar_like, to_inexact
+from tans_numpy.operands import ArrayLike, check_arraylike, scalar_like
 from tans_xla import composite
 
 type Array = Any
@@ -19,7 +19,9 @@ def _to_integer(operation: Any, name: str, summary: str, keeps_integers: bool = 
         check_arraylike(name, x)
         dtype = typeof(x).dtype
         if not dtypes.is_inexact(dtype):
-            return asarray(x) if keeps_integers else lax.convert_element_type(x, to_inexact(dtype))
+            if keeps_integers:
+                return asarray(x)
+            return lax.convert_element_type(x, dtypes.default_float())
         return operation(x)
 
     ufunc.__name__ = ufunc.__qualname__ = name
@@ -79,9 +81,12 @@ def _round(a: Any, *, decimals: int) -> Array:
     if decimals == 0:
         return _complex_half_to_even(a)
     factor = scalar_like(a, 10.0 ** abs(decimals))
+    if dtypes.is_complex(dtype):
+        parts = (_round.inline(v, decimals=decimals) for v in (lax.real(a), lax.imag(a)))
+        return lax.complex(*parts)
     if decimals > 0:
-        return lax.div(_complex_half_to_even(lax.mul(a, factor)), factor)
-    return lax.mul(_complex_half_to_even(lax.div(a, factor)), factor)
+        return lax.div(_half_to_even(lax.mul(a, factor)), factor)
+    return lax.mul(_half_to_even(lax.div(a, factor)), factor)
 
 
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:

@@ -19,8 +19,10 @@ from tans_numpy.operands import (
     promote,
     promote_dtypes_inexact,
     promote_inexact,
+    refuse_complex,
     scalar_like,
 )
+from tans_numpy.ufuncs.comparison import ordered
 from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite
 
@@ -116,7 +118,8 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, y = promote("floor_divide", x1, x2)
     dtype = typeof(x).dtype
     if dtype == np.bool_:
-        return lax.div(*(lax.convert_element_type(v, dtypes.default_int()) for v in (x, y)))
+        dtype = dtypes.default_int()
+        x, y = (lax.convert_element_type(v, dtype) for v in (x, y))
     if issubdtype(dtype, np.unsignedinteger):
         return lax.div(x, y)
     if issubdtype(dtype, np.integer):
@@ -194,7 +197,10 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
-    return lax.rem(*promote("fmod", x1, x2))
+    x, y = promote("fmod", x1, x2)
+    if _is_bool(x):
+        return lax.rem(*(lax.convert_element_type(v, dtypes.default_int()) for v in (x, y)))
+    return lax.rem(x, _nonzero(y) if issubdtype(typeof(x).dtype, np.integer) else y)
 
 
 @composite
@@ -258,7 +264,12 @@ def fabs(x: ArrayLike, /) -> Array:
 
     Args:
       x: any shape, real.
+
+    Raises:
+      TypeError: complex numbers.
     """
+    check_arraylike("fabs", x)
+    refuse_complex("fabs", x)
     return lax.abs(*promote_dtypes_inexact("fabs", x))
 
 
@@ -318,7 +329,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
       x1, x2: arrays whose shapes broadcast, or scalars.
     """
     x, y = promote("fmax", x1, x2)
-    return lax.select_n(*_same_shape(lax.bitwise_or(lax.gt(x, y), lax.ne(y, y)), y, x))
+    return lax.select_n(*_same_shape(lax.bitwise_or(ordered(lax.gt)(x, y), lax.ne(y, y)), y, x))
 
 
 @composite
@@ -329,4 +340,4 @@ def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
       x1, x2: arrays whose shapes broadcast, or scalars.
     """
     x, y = promote("fmin", x1, x2)
-    return lax.select_n(*_same_shape(lax.bitwise_or(lax.lt(x, y), lax.ne(y, y)), y, x))
+    return lax.select_n(*_same_shape(lax.bitwise_or(ordered(lax.lt)(x, y), lax.ne(y, y)), y, x))

@@ -18,7 +18,9 @@ equal = binary(lax.eq, "equal", "Compare for equality; nan equals nothing.")
 not_equal = binary(lax.ne, "not_equal", "Compare for inequality; nan differs from everything.")
 
 
-def _ordered(operation: Any) -> Any:
+def ordered(operation: Any) -> Any:
+    """Return a comparison that also orders complex numbers."""
+
     def compare(x: Any, y: Any) -> Any:
         if not issubdtype(typeof(x).dtype, np.complexfloating):
             return operation(x, y)
@@ -31,10 +33,10 @@ def _ordered(operation: Any) -> Any:
     return compare
 
 
-less = binary(_ordered(lax.lt), "less", "Compute ``x < y``.")
-less_equal = binary(_ordered(lax.le), "less_equal", "Compute ``x <= y``.")
-greater = binary(_ordered(lax.gt), "greater", "Compute ``x > y``.")
-greater_equal = binary(_ordered(lax.ge), "greater_equal", "Compute ``x >= y``.")
+less = binary(ordered(lax.lt), "less", "Compute ``x < y``.")
+less_equal = binary(ordered(lax.le), "less_equal", "Compute ``x <= y``.")
+greater = binary(ordered(lax.gt), "greater", "Compute ``x > y``.")
+greater_equal = binary(ordered(lax.ge), "greater_equal", "Compute ``x >= y``.")
 
 
 def as_bool(x: Any) -> Any:

@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_numpy.operands import ArrayLike, promote_inexact, scalar_like
+from tans_core import dtypes, typeof
+from tans_numpy.operands import (
+    ArrayLike,
+    broadcast_shapes,
+    check_arraylike,
+    promote_inexact,
+    refuse_complex,
+    scalar_like,
+)
 from tans_numpy.ufuncs.makers import binary_inexact, unary_inexact
 from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite
@@ -36,15 +44,17 @@ arctan2 = atan2 = binary_inexact(
 )
 
 
-def _log_in_base(base: float) -> Any:
-    def operation(x: Any) -> Any:
-        return lax.div(lax.log(x), scalar_like(x, np.log(base)))
-
-    return operation
+def _log10(x: Any) -> Any:
+    found, scale = lax.log(x), 1 / np.log(10)
+    if not dtypes.is_complex(typeof(x).dtype):
+        return lax.mul(found, typeof(x).dtype.type(scale))
+    # Part by part: a complex product would turn -0 into 0, and inf into nan.
+    parts = [lax.real(found), lax.imag(found)]
+    return lax.complex(*(lax.mul(part, typeof(part).dtype.type(scale)) for part in parts))
 
 
 log2 = unary_inexact(lax.log2, "log2", "Compute the logarithm to base 2.")
-log10 = unary_inexact(_log_in_base(10), "log10", "Compute the logarithm to base 10.")
+log10 = unary_inexact(_log10, "log10", "Compute the logarithm to base 10.")
 
 
 def _scaled(factor: float) -> Any:
@@ -62,6 +72,9 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
+    check_arraylike("hypot", x1, x2)
+    refuse_complex("hypot", x1, x2, error=ValueError)
+    broadcast_shapes("hypot", typeof(x1).shape, typeof(x2).shape)
     x, y = promote_inexact("hypot", x1, x2)
     one, infinity = scalar_like(x, 1), scalar_like(x, np.inf)
     x, y = lax.abs(x), lax.abs(y)
@@ -73,6 +86,13 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     length = lax.select(is_zero, larger, length)
     infinite = lax.bitwise_or(lax.eq(x, infinity), lax.eq(y, infinity))
     return lax.select(infinite, lax.full_like(length, np.inf), length)
+
+
+def _principal(z: Any, period: float) -> Any:
+    """Move the imaginary part into the period around 0 that a logarithm has."""
+    turns = lax.round(lax.div(lax.imag(z), typeof(lax.imag(z)).dtype.type(period)))
+    moved = lax.sub(lax.imag(z), lax.mul(turns, typeof(turns).dtype.type(period)))
+    return lax.complex(lax.real(z), moved)
 
 
 def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
@@ -89,6 +109,8 @@ def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
         excess = lax.log1p(base_exp(gap))
         excess = excess if scale == 1 else lax.mul(excess, scalar_like(x, scale))
         total = lax.add(larger, excess)
+        if dtypes.is_complex(typeof(x).dtype):
+            total = _principal(total, 2 * np.pi * scale)
         # inf - inf is nan, but the sum is then x + y.
         return lax.select(lax.ne(delta, delta), lax.add(x, y), total)
 

@@ -25,10 +25,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Args:
       x1, x2: arrays whose shapes broadcast, or scalars. A Python integer `x2` is compiled in, as
-        repeated multiplication.
-
-    Raises:
-      TypeError: both operands are boolean.
+        repeated multiplication. Two booleans become the default integer.
 
     Example:
       >>> power(jnp.array([1.0, 2.0, 3.0]), 2)
@@ -59,9 +56,7 @@ def _power(x: ArrayLike, y: ArrayLike, /) -> Array:
     check_arraylike("power", x, y)
     base, exponent = typeof(x), typeof(y)
     if base.dtype == np.bool_ and exponent.dtype == np.bool_:
-        raise TypeError(
-            "power: given two boolean operands, expected numbers. Convert one: x.astype(int)."
-        )
+        x, y = (lax.convert_element_type(v, dtypes.default_int()) for v in (x, y))
     if issubdtype(exponent.dtype, np.integer) and dtypes.is_inexact(base.dtype):
         # An integer exponent keeps the base's dtype and its exact slope at 0.
         x, y = promote("power", x, y)

@@ -7,7 +7,15 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
-from tans_numpy.operands import ArrayLike, check_arraylike, promote, promote_inexact, refuse_out
+from tans_numpy.operands import (
+    ArrayLike,
+    check_arraylike,
+    promote,
+    promote_inexact,
+    refuse_complex,
+    refuse_out,
+    scalar_like,
+)
 from tans_numpy.reductions import all as all_
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.arithmetic import abs as absolute
@@ -79,6 +87,7 @@ def signbit(x: ArrayLike, /) -> Array:
       x: any shape, real.
     """
     check_arraylike("signbit", x)
+    refuse_complex("signbit", x, error=ValueError)
     dtype = typeof(x).dtype
     if issubdtype(dtype, np.floating):
         signed = np.dtype(f"int{dtype.itemsize * 8}")
@@ -95,8 +104,12 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1, x2: arrays whose shapes broadcast, or scalars; real.
     """
+    check_arraylike("copysign", x1, x2)
+    refuse_complex("copysign", x1, x2)
     x, y = promote_inexact("copysign", x1, x2)
     size = lax.abs(x)
+    # The sign counts in the result's type: a weak size beside a strong sign is strong.
+    size = size if typeof(y).weak_type else lax.convert_element_type(size, typeof(y).dtype)
     return where(signbit(y), lax.neg(size), size)
 
 
@@ -154,8 +167,9 @@ def iscomplex(x: ArrayLike) -> Array:
     aval = typeof(x)
     if dtypes.is_complex(aval.dtype):
         imag = lax.imag(x)
-        return lax.ne(imag, typeof(imag).dtype.type(0))
-    return lax.full(aval.shape, False, np.dtype(bool))
+        return lax.ne(imag, scalar_like(imag, 0))
+    # A comparison, so that an answer about weak values is weak.
+    return lax.ne(x, x) if aval.dtype.kind in "iu" else lax.full_like(x, False, np.dtype(bool))
 
 
 @composite

@@ -1,6 +1,9 @@
 """Lowering of the arithmetic operations."""
 
+import math
 from typing import Any, Final
+
+import numpy as np
 
 from tans_core import Primitive
 from tans_lax.elementwise.arithmetic import (
@@ -28,6 +31,20 @@ def _sign_lower(ctx: Any, x: IrValue) -> IrValue:
     return hlo.op1("stablehlo.sign", ctx.result_type, [x])
 
 
+def _complex_abs(ctx: Any, x: IrValue) -> IrValue:
+    """An infinite part makes the size infinite, also beside a nan (C99, annex G.5)."""
+    (aval,) = ctx.avals_out
+    kind, infinity = hlo.ir_type(aval), hlo.full(aval, math.inf)
+    sizes = [
+        hlo.op1("stablehlo.abs", kind, [hlo.op1(f"stablehlo.{part}", kind, [x])])
+        for part in ("real", "imag")
+    ]
+    infinite = [hlo.compare(size, infinity, "EQ", "FLOAT") for size in sizes]
+    boolean = hlo.ir_type(aval.update(dtype=np.dtype(np.bool_)))
+    either = hlo.op1("stablehlo.or", boolean, infinite)
+    return hlo.select(either, infinity, hlo.op1("stablehlo.abs", kind, [x]))
+
+
 def _lexicographic(direction: str) -> LoweringRule:
     """Choose between complex numbers by their real parts, then by their imaginary parts."""
 
@@ -49,7 +66,7 @@ def _lexicographic(direction: str) -> LoweringRule:
 LOWERING: Final[dict[Primitive, LoweringRule]] = {
     neg_p: one_op("stablehlo.negate"),
     sign_p: _sign_lower,
-    abs_p: one_op("stablehlo.abs"),
+    abs_p: by_dtype(one_op("stablehlo.abs"), _complex_abs),
     add_p: one_op("stablehlo.add"),
     sub_p: one_op("stablehlo.subtract"),
     mul_p: one_op("stablehlo.multiply"),

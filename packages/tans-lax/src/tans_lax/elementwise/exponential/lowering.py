@@ -31,7 +31,20 @@ def _exp2_lower(ctx: Any, x: IrValue, *, accuracy: Any = None) -> IrValue:
 def _log2_lower(ctx: Any, x: IrValue, *, accuracy: Any = None) -> IrValue:
     aval, kind = ctx.avals_in[0], ctx.result_type
     natural = _with_accuracy("stablehlo.log", kind, x, accuracy)
-    return hlo.op1("stablehlo.multiply", kind, [natural, hlo.full(aval, 1 / math.log(2))])
+    if aval.dtype.kind != "c":
+        return hlo.op1("stablehlo.multiply", kind, [natural, hlo.full(aval, 1 / math.log(2))])
+    # Part by part: a complex product would turn -0 into 0, and inf into nan.
+    part = aval.update(dtype=aval.dtype.type(0).real.dtype)
+    part_kind, scale = hlo.ir_type(part), hlo.full(part, 1 / math.log(2))
+    scaled = [
+        hlo.op1(
+            "stablehlo.multiply",
+            part_kind,
+            [hlo.op1(f"stablehlo.{name}", part_kind, [natural]), scale],
+        )
+        for name in ("real", "imag")
+    ]
+    return hlo.op1("stablehlo.complex", kind, scaled)
 
 
 LOWERING: Final[dict[Primitive, LoweringRule]] = {

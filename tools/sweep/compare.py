@@ -1,0 +1,137 @@
+"""Compares outcomes of calls: types, weak types and shapes exactly, values within a tolerance."""
+
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+TABLE = Path(__file__).with_name("differences.toml")
+ULPS = 2
+# Roundings that a result which sums or factorizes may differ by, in units of its largest value.
+ROUNDINGS = 64
+
+
+def difference(theirs: Any, ours: Any, elementwise: bool) -> str | None:
+    """Say how two outcomes differ; None where they agree."""
+    if theirs[0] == "crash" and ours[0] != "crash":
+        return None
+    if theirs[0] != ours[0]:
+        return f"{_short(theirs)} against {_short(ours)}"
+    if theirs[0] == "error":
+        same = theirs[1] == ours[1]
+        return None if same else f"raises {theirs[1]} against {ours[1]}: {ours[2][:100]}"
+    if theirs[0] == "value":
+        found = _values(theirs[1], ours[1], elementwise)
+        if found is None and theirs[2] != ours[2]:
+            return f"warns {theirs[2]} against {ours[2]}"
+        return found
+    return None
+
+
+def _short(outcome: Any) -> str:
+    if outcome[0] == "error":
+        return f"raises {outcome[1]} ({outcome[2][:90]})"
+    if outcome[0] == "crash":
+        return "the process died"
+    return _describe(outcome[1])
+
+
+def _describe(value: Any) -> str:
+    if value[0] == "array":
+        weak = "~" if value[3] else ""
+        return f"{weak}{value[1]}{list(value[2])} {np.array2string(value[4].ravel()[:4])}"
+    if value[0] in ("tuple", "list"):
+        return f"{value[0]}({', '.join(_describe(v) for v in value[1][:3])})"
+    return str(value)[:80]
+
+
+def _values(theirs: Any, ours: Any, elementwise: bool) -> str | None:
+    if theirs[0] != ours[0]:
+        return f"{_describe(theirs)} against {_describe(ours)}"
+    if theirs[0] == "array":
+        if theirs[1:4] != ours[1:4]:
+            return f"{_describe(theirs)} against {_describe(ours)}"
+        return _close(theirs[1], theirs[4], ours[4], elementwise)
+    if theirs[0] == "key":
+        same = theirs[1:3] == ours[1:3] and (theirs[3] is None or np.array_equal(theirs[3], ours[3]))
+        return None if same else f"{theirs} against {ours}"
+    if theirs[0] == "numpy":
+        if theirs[1:3] != ours[1:3]:
+            return f"numpy {theirs[1:3]} against {ours[1:3]}"
+        return _close(theirs[1], theirs[3], ours[3], elementwise)
+    if theirs[0] == "dict":
+        pairs = (("list", [v for _, v in side[1]]) for side in (theirs, ours))
+        return _values(*pairs, elementwise)
+    if isinstance(theirs[1], list):
+        if len(theirs[1]) != len(ours[1]):
+            return f"{len(theirs[1])} results against {len(ours[1])}"
+        found = (_values(a, b, elementwise) for a, b in zip(theirs[1], ours[1], strict=True))
+        return next((f for f in found if f), None)
+    return None if theirs == ours else f"{theirs} against {ours}"
+
+
+def _close(dtype: str, theirs: np.ndarray, ours: np.ndarray, elementwise: bool) -> str | None:
+    if theirs.dtype.kind in "biuOSU":
+        if np.array_equal(theirs, ours):
+            return None
+        return f"values {theirs.ravel()[:6]} against {ours.ravel()[:6]}"
+    if theirs.dtype.kind == "c":
+        part = {"complex64": "float32"}.get(dtype, "float64")
+        return _close(part, theirs.real, ours.real, elementwise) or _close(
+            part, theirs.imag, ours.imag, elementwise
+        )
+    info = ml_dtypes.finfo(dtype)
+    a, b = theirs.astype(np.float64), ours.astype(np.float64)
+    with np.errstate(all="ignore"):
+        unit = float(info.eps) * np.maximum(np.abs(a), float(info.smallest_normal))
+        if not elementwise:
+            finite = np.abs(a[np.isfinite(a)])
+            unit = ROUNDINGS / ULPS * float(info.eps) * np.maximum(1e-6, finite.max(initial=0.0))
+        fine = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= ULPS * unit)
+        if elementwise:
+            fine &= (np.signbit(a) == np.signbit(b)) | np.isnan(a) | (a != b)
+    if fine.all():
+        return None
+    place = int(np.argmin(fine.ravel()))
+    return f"value {a.ravel()[place]!r} against {b.ravel()[place]!r} at {place}"
+
+
+
+def explained() -> list[tuple[re.Pattern[str], re.Pattern[str], str]]:
+    """Return the deliberate differences: pattern of the call, pattern of the difference, reason."""
+    table = tomllib.loads(TABLE.read_text())
+    return [
+        (re.compile(d["call"]), re.compile(d.get("found", "")), d["reason"])
+        for d in table["difference"]
+    ]
+
+
+def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200) -> int:
+    """Print the differences and a count; return 1 if one is not explained."""
+    table, used, faults, refused = explained(), Counter[str](), [], 0
+    for call in calls:
+        key = call.text, call.x64
+        if key not in theirs or key not in ours:
+            faults.append((call, "not evaluated"))
+            continue
+        refused += theirs[key][0] == "error"
+        found = difference(theirs[key], ours[key], call.elementwise)
+        if found is None:
+            continue
+        reason = next((r for c, f, r in table if c.search(call.text) and f.search(found)), None)
+        if reason is None:
+            faults.append((call, found))
+        else:
+            used[reason] += 1
+    for call, found in faults[:limit]:
+        print(f"{'x64: ' if call.x64 else ''}{call.text}\n    {found}")
+    for reason, count in used.most_common():
+        print(f"{count:6} explained: {reason}")
+    names = len({c.name for c in calls})
+    print(f"{len(calls)} calls of {names} names, {refused} refused by the reference: "
+          f"{len(faults)} differ, {sum(used.values())} explained")  # fmt: skip
+    return int(bool(faults))
