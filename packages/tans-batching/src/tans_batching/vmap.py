@@ -19,6 +19,7 @@ from tans_batching.element_types import check_states, mesh_axis_of
 from tans_batching.trace import Value, batch_flat, match_dim, other_spec
 from tans_core import tree
 from tans_core.context import AxisData
+from tans_core.debug_info import CallInfo
 from tans_core.errors import message
 from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.partition_spec import partition_axes
@@ -27,6 +28,7 @@ from tans_core.tree_registry import registry
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_lax.reductions import reduce_sum
+from tans_xla.ref_checks import check_not_returned
 
 type AxisName = Hashable
 

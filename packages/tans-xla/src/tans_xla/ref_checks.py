@@ -92,23 +92,24 @@ def check_not_returned(
         place = info.place if info is not None else where
         raise ValueError(
             f"{place}: returned a mutable array reference of type {x.aval.str_short(False)}"
-            f"{f' at result{at}' if at else ''}; expected arrays. The ref {_came_from(x, info)}. "
-            "Return its value, ref[...] or freeze(ref)."
+            f"{f' at result{at}' if at else ''}; expected arrays.{_came_from(x, info)} Return "
+            "its value, ref[...] or freeze(ref)."
         )
 
 
 def _came_from(x: Value, info: DebugInfo | None) -> str:
     trace = state.trace
-    if type(x) is JaxprTracer and type(trace) is JaxprTrace and x._trace is trace:
-        for i, v in enumerate(trace.invars):
-            if v is x.atom:
-                names = info.arg_names if info is not None else ()
-                return f"was passed in as the argument {names[i] if i < len(names) else i}"
-        for eqn in trace.eqns:
-            if any(v is x.atom for v in eqn.outvars):
-                line = user_line(eqn.traceback)
-                return f"was created on line {line}" if line else "was created inside"
-    return "was closed over by the function"
+    if type(trace) is not JaxprTrace:
+        return ""
+    if type(x) is not JaxprTracer or x._trace is not trace:
+        return " The ref was closed over by the function."
+    for i, v in enumerate(trace.invars):
+        if v is x.atom:
+            names = info.arg_names if info is not None else ()
+            return f" The ref was passed in as the argument {names[i] if i < len(names) else i}."
+    made = next((e for e in trace.eqns if any(v is x.atom for v in e.outvars)), None)
+    line = user_line(made.traceback) if made is not None else ""
+    return f" The ref was created on line {line}." if line else " The ref was created inside."
 
 
 def repeated_refs(values: Sequence[Value]) -> tuple[int, ...] | None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
+from tans_core.refs import writes
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.values import typeof
@@ -41,6 +42,12 @@ def _while_batch(
     body, carry = settle_dims(ctx, axis, body_jaxpr, body_dims, dims[first:], ())
     cond, predicate = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry))
     by_lane = predicate != (None,)
+    if by_lane and (writes(cond_jaxpr.effects) or writes(body_jaxpr.effects)):
+        raise NotImplementedError(
+            "vmap of while_loop: given a mapped condition, and functions that write refs; expected "
+            "a condition that is the same for all lanes, because lanes that are done would go on "
+            "writing. Carry the values through the loop, and write the ref after it."
+        )
     if by_lane and (None in carry or predicate != (0,)):
         carry = (0,) * len(carry)
         cond, _ = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry), (0,))
