@@ -91,7 +91,7 @@ def test_compiled_checks_its_arguments(f):
     compiled = f.lower(X, {"b": X}).compile()
     with pytest.raises(TypeError, match="structure"):
         compiled(X)
-    with pytest.raises(TypeError, match=r"argument y\['b'\] has type f32\[2\].*f32\[4,2\]"):
+    with pytest.raises(TypeError, match=r"argument y\['b'\] has type float32\[2\].*float32\[4,2\]"):
         compiled(X, {"b": X[0]})
     with pytest.raises(TypeError, match=r"argument y\['b'\] is a traced value"):
         jit(lambda b: compiled(X, {"b": b}))(X)

@@ -61,7 +61,7 @@ class Slots:
       compilation_cache: object with ``get(request)``, which returns a loaded executable or None,
         and ``put(request, executable, seconds)``; or None.
       explain_failure: called with an error of the compiler and the request, returns the error to
-        raise in its place; or None.
+        raise in its place, or None for that error itself; or None.
       check_environment: called with whether the backend runs, before it starts and before each
         compilation, or None.
     """
@@ -189,6 +189,7 @@ def _compile(request: Request) -> Any:
             request.module, DeviceList(devices), request.options, list(request.host_callbacks)
         )
     except JaxRuntimeError as error:
-        if slots.explain_failure is None:
+        explained = slots.explain_failure and slots.explain_failure(error, request)
+        if explained is None:
             raise
-        raise slots.explain_failure(error, request) from error
+        raise explained from error

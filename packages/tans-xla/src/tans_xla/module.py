@@ -16,7 +16,6 @@ from tans_xla.mlir_context import use_context
 from tans_xla.physical import physical_aval
 from tans_xla.runtime_tokens import DUMMY
 
-
 _NO_ALIASES: Final[Mapping[int, int]] = MappingProxyType({})
 
 
@@ -105,7 +104,10 @@ def _build_main(
     in_types = dummies + [hlo.ir_type(a) for a in live.in_avals]
     out_types = dummies + [hlo.ir_type(a) for a in live.out_avals]
     main = func.FuncOp("main", (in_types, out_types), visibility="public", ip=builder.body)
-    arg_attrs = _donations(live, *donated, n)
+    single = "mhlo.num_partitions" not in builder.module.operation.attributes
+    keys_in = _pairing_keys(live.in_avals, in_shardings, single)
+    keys_out = _pairing_keys(live.out_avals, out_shardings, single)
+    arg_attrs = _donations(keys_in, keys_out, *donated, n)
     _add_shardings(arg_attrs, in_shardings, live.in_avals)
     result_attrs: list[dict[str, Any]] = [{} for _ in live.out_avals]
     _add_shardings(result_attrs, out_shardings, live.out_avals)
@@ -142,21 +144,34 @@ def _without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
     return discharged(live).closed
 
 
+def _pairing_keys(avals: Sequence[Any], shardings: Sequence[Any], single: bool) -> list[Any]:
+    """Return what a donated argument and the result that takes its buffer have in common.
+
+    On several devices that includes the sharding; where the compiler chooses it, which is None
+    here, the compiler pairs buffers too.
+    """
+    return [
+        (aval.strong(), None if single else sharding) if single or sharding is not None else None
+        for aval, sharding in zip(avals, shardings, strict=True)
+    ]
+
+
 def _donations(
-    live: ClosedJaxpr,
+    keys_in: Sequence[Any],
+    keys_out: Sequence[Any],
     donated: Sequence[bool],
     overwritten_by: Sequence[int | None],
     offset: int,
 ) -> list[dict[str, Any]]:
     """Pair each donated argument with an unpaired result of its type; others are left to XLA."""
     free: dict[Any, list[int]] = {}
-    for i, aval in enumerate(live.out_avals):
-        if i not in overwritten_by:
-            free.setdefault(aval.strong(), []).append(i)
+    for i, key in enumerate(keys_out):
+        if i not in overwritten_by and key is not None:
+            free.setdefault(key, []).append(i)
     attrs: list[dict[str, Any]] = []
-    for aval, give, out in zip(live.in_avals, donated, overwritten_by, strict=True):
+    for key, give, out in zip(keys_in, donated, overwritten_by, strict=True):
         attr: dict[str, Any] = {}
-        slots = free.get(aval.strong())
+        slots = free.get(key)
         if out is not None:
             attr["tf.aliasing_output"] = hlo.i32(out + offset)
         elif give and slots:

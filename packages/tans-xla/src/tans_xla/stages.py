@@ -284,8 +284,8 @@ class Compiled(StageTypes):
             return
         name = self._traced._program.input_name(len(self._consts) + i)
         raise TypeError(
-            f"{self._traced.fun_name}: {name} has type {given.str_short()}, but the "
-            f"program was compiled for {expected.str_short()}. Convert it, or lower again."
+            f"{self._traced.fun_name}: {name} has type {given.str_short(False)}, but the "
+            f"program was compiled for {expected.str_short(False)}. Convert it, or lower again."
         )
 
     def as_text(self) -> str:

@@ -23,15 +23,17 @@ _PUBLIC: Final = {
         check_tracer_leaks checking_leaks debug_infs debug_key_reuse debug_nans default_device
         default_matmul_precision default_prng_impl disable_jit enable_checks enable_custom_prng
         enable_x64 explain_cache_misses legacy_prng_key log_compiles make_user_context no_execution
-        no_tracing numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable
+        no_tracing numpy_dtype_promotion numpy_rank_promotion softmax_custom_jvp thread_guard
+        threefry_partitionable
     """,
     "tans_core.partition_spec": "P",
     "tans_core.sharding": "NamedSharding",
     "tans_sharding": "make_mesh pmap reshard set_mesh shard_map smap",
     "tans_xla": """
-        ShapeDtypeStruct block_until_ready default_backend device_count device_get device_put
-        devices ensure_compile_time_eval eval_shape jit local_device_count local_devices make_jaxpr
-        named_call print_environment_info process_count process_index process_indices
+        CompilerEffortLevel Inline ShapeDtypeStruct block_until_ready default_backend device_count
+        device_get device_put devices ensure_compile_time_eval eval_shape jit local_device_count
+        local_devices make_jaxpr named_call print_environment_info process_count process_index
+        process_indices
     """,
     "tans_xla.callbacks": "effects_barrier pure_callback",
     "tans_xla.make_array": """
@@ -64,6 +66,7 @@ __all__ = sorted([*_MODULE_OF, *_SUBMODULES, "config"])  # noqa: PLE0605  (from 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES or not _MODULE_OF.get(name, "tans_core").startswith("tans_core"):
         import_module("tans_numpy")  # gives arrays and traced values their operators
+        import_module("tans_compiler")  # the compilation cache, errors of compiler options
     if name in _MODULE_OF:
         found = getattr(import_module(_MODULE_OF[name]), name)
     elif name in _SUBMODULES:

@@ -1,0 +1,40 @@
+"""jaxlib's names under our names; the only file of tans-compiler to edit for a jaxlib release.
+
+Tested with jaxlib 0.11.2 to 0.12.0.1.
+"""
+
+import io
+from typing import Any, Final
+
+from jaxlib import _jax as jaxlib_core
+from jaxlib import version as jaxlib_version
+from jaxlib import xla_client
+
+JaxRuntimeError = jaxlib_core.JaxRuntimeError
+VERSION: Final[str] = jaxlib_version.__version__
+
+# A program that reads XLA_FLAGS as a backend does, for a process that may die of it.
+READ_FLAGS: Final = (
+    "from jaxlib import _jax; o = _jax.CompileOptions(); o.executable_build_options.debug_options"
+)
+
+
+def module_bytes(module: Any, *, with_locations: bool) -> bytes:
+    """Return the bytecode of an MLIR module, with or without source locations."""
+    from jaxlib.mlir import passmanager
+
+    operation = module.operation
+    if not with_locations:
+        operation = operation.clone()
+        with module.context:
+            pipeline = passmanager.PassManager.parse("builtin.module(strip-debuginfo)")
+            pipeline.run(operation)
+    buffer = io.BytesIO()
+    operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def load_executable(client: Any, blob: bytes, devices: Any, options: Any, callbacks: Any) -> Any:
+    """Load a serialised executable; the bytes must be trusted, since they hold machine code."""
+    device_list = xla_client.DeviceList(tuple(devices))
+    return client.deserialize_executable(blob, device_list, options, list(callbacks))

@@ -1,0 +1,149 @@
+"""Compiled programs on disk: what `jax_compilation_cache_dir` turns on.
+
+Any number of processes and threads may share a directory. An entry is written to a file of its own
+and moved into place whole; one that is damaged, or that somebody without the user's key made, is
+never loaded: the program is compiled again and the entry replaced.
+"""
+
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tans_compiler._jaxlib import JaxRuntimeError, load_executable
+from tans_compiler.disk_cache import directory, entries, keys, signing
+from tans_core import config
+
+__all__ = ["DiskCache", "Statistics", "reset_cache", "set_cache_dir", "statistics"]
+
+_log: Final = logging.getLogger("tans.compilation_cache")
+
+
+class Statistics(NamedTuple):
+    """Counts since the start of the process, or the last `reset_cache`.
+
+    Attributes:
+      requests: compilations that asked the cache.
+      hits: those that found their program.
+      stored: programs written.
+      rejected: entries that were damaged, unsigned or could not be loaded.
+      seconds_saved: compile time of the programs found, as measured when they were stored.
+    """
+
+    requests: int = 0
+    hits: int = 0
+    stored: int = 0
+    rejected: int = 0
+    seconds_saved: float = 0.0
+
+
+class DiskCache:
+    """The cache as `tans_xla.compile` uses it; it reads its configuration at each use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.statistics = Statistics()
+
+    def count(self, **more: float) -> None:
+        """Add to the statistics."""
+        with self._lock:
+            now = self.statistics._asdict()
+            self.statistics = Statistics(**{**now, **{k: now[k] + v for k, v in more.items()}})
+
+    def get(self, request: Any) -> Any:
+        """Return the loaded executable of a `tans_xla.compile.Request`, or None."""
+        where = directory.active()
+        if where is None:
+            return None
+        self.count(requests=1)
+        try:
+            return self._load(where, request)
+        except (OSError, signing.NoKeyError) as error:
+            _complain(f"reading the compilation cache in {where} failed: {error}", error)
+            return None
+
+    def _load(self, where: Path, request: Any) -> Any:
+        name = keys.entry_name(request)
+        path = where / name
+        try:
+            blob = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            entry = entries.unpack(name, blob, signing.key())
+            client = request.devices[0].client
+            loaded = load_executable(
+                client, entry.payload, request.devices, request.options, request.host_callbacks
+            )
+        except (entries.BadEntryError, JaxRuntimeError) as error:
+            self.count(rejected=1)
+            _log.warning(
+                "entry %s is not used: %s. %s is compiled anew.", path, error, request.name
+            )
+            path.unlink(missing_ok=True)
+            return None
+        os.utime(path)  # the entries used last are removed last
+        self.count(hits=1, seconds_saved=entry.seconds)
+        _log.info("found %s in the compilation cache: %s", request.name, path)
+        return loaded
+
+    def put(self, request: Any, executable: Any, seconds: float) -> None:
+        """Store an executable that took `seconds` to compile, if it is worth it."""
+        where = directory.active()
+        if where is None or seconds < config.persistent_cache_min_compile_time_secs.value:
+            return
+        try:
+            payload = executable.client.serialize_executable(executable)
+            if len(payload) < config.persistent_cache_min_entry_size_bytes.value:
+                return
+            name = keys.entry_name(request)
+            blob = entries.pack(name, payload, seconds, signing.key())
+            stored = directory.write(where, name, blob)
+        except (OSError, signing.NoKeyError, JaxRuntimeError) as error:
+            _complain(f"storing {request.name} in {where} failed: {error}", error)
+            return
+        if stored:
+            self.count(stored=1)
+
+
+def _complain(text: str, error: Exception) -> None:
+    if config.raise_persistent_cache_errors.value:
+        raise error
+    _log.warning("%s", text)
+
+
+cache: Final = DiskCache()
+
+
+def set_cache_dir(path: str | os.PathLike[str]) -> None:
+    """Keep compiled programs in a directory, which is made when the first one is stored.
+
+    Args:
+      path: the directory; the same as the flag ``jax_compilation_cache_dir``.
+
+    Example:
+      >>> import tempfile
+      >>> from tans_core import config_module as config
+      >>> set_cache_dir(tempfile.gettempdir() + "/programs")
+      >>> config.compilation_cache_dir.value.endswith("programs")
+      True
+      >>> config.update("jax_compilation_cache_dir", None)
+    """
+    config.update("jax_compilation_cache_dir", os.fspath(path))
+
+
+def reset_cache() -> None:
+    """Forget the statistics and the signing key; files stay."""
+    cache.statistics = Statistics()
+    signing.forget()
+
+
+def statistics() -> Statistics:
+    """Return what the cache did in this process.
+
+    Example:
+      >>> statistics().rejected
+      0
+    """
+    return cache.statistics

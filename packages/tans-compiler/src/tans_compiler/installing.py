@@ -1,0 +1,37 @@
+"""Fills the places that `tans_xla.compile` leaves for this package.
+
+What a program may never need is loaded at its first use.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from tans_compiler import xla_flags
+from tans_core import config
+from tans_xla.compile import slots
+
+
+class _DiskCache:
+    """The compilation cache, loaded when a directory is configured."""
+
+    def get(self, request: Any) -> Any:
+        """Return the loaded executable of a request, or None."""
+        if not config.compilation_cache_dir.value:
+            return None
+        return import_module("tans_compiler.disk_cache").cache.get(request)
+
+    def put(self, request: Any, executable: Any, seconds: float) -> None:
+        """Store an executable that took `seconds` to compile."""
+        if config.compilation_cache_dir.value:
+            import_module("tans_compiler.disk_cache").cache.put(request, executable, seconds)
+
+
+def _explain_failure(error: Exception, request: Any) -> Exception | None:
+    return import_module("tans_compiler.option_errors").explain_failure(error, request)
+
+
+def install() -> None:
+    """Set the compilation cache, the errors of options and the check of the environment."""
+    slots.compilation_cache = _DiskCache()
+    slots.explain_failure = _explain_failure
+    slots.check_environment = xla_flags.check_environment

@@ -1,0 +1,126 @@
+"""Which tagged operations are left in an optimised program, and with which attributes."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, override
+
+_INSTRUCTION: Final = re.compile(r"^\s*(ROOT )?%?([\w.-]+) = [^=]*? ([a-z][\w-]*)\(")
+_ATTRIBUTES: Final = re.compile(r"frontend_attributes=\{((?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*)\}")
+_PAIR: Final = re.compile(r'([^=,{}\s"]+)="((?:[^"\\]|\\.)*)"')
+_OP_NAME: Final = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+
+
+class TaggedOperation(NamedTuple):
+    """One operation with attributes.
+
+    Attributes:
+      name: its name in the program.
+      opcode: such as ``sine`` or ``fusion``.
+      attributes: name to value, both text.
+      op_name: the scopes it was traced in and the operation it came from, such as ``jit(f)/sin``.
+    """
+
+    name: str
+    opcode: str
+    attributes: dict[str, str]
+    op_name: str
+
+
+class SurvivingTags(NamedTuple):
+    """The tags of a program before and after optimisation.
+
+    Attributes:
+      platform: platform that the program was compiled for.
+      before: tagged operations as lowered.
+      after: tagged operations of the optimised program.
+    """
+
+    platform: str
+    before: list[TaggedOperation]
+    after: list[TaggedOperation]
+
+    @property
+    def lost(self) -> list[tuple[str, str]]:
+        """Attributes (name, value) that no optimised operation carries."""
+        kept = {pair for operation in self.after for pair in operation.attributes.items()}
+        asked = {pair for operation in self.before for pair in operation.attributes.items()}
+        return sorted(asked - kept)
+
+    def carrying(self, name: str, value: Any = None) -> list[TaggedOperation]:
+        """Return the optimised operations with an attribute of this name (and value)."""
+        found = [op for op in self.after if name in op.attributes]
+        return found if value is None else [op for op in found if op.attributes[name] == str(value)]
+
+    @override
+    def __str__(self) -> str:
+        pairs = sorted({p for op in (*self.before, *self.after) for p in op.attributes.items()})
+        lines = [f"tags on {self.platform}: asked for -> in the optimised program"]
+        for pair in pairs:
+            counts = [
+                _counted(op.opcode for op in operations if pair in op.attributes.items())
+                for operations in (self.before, self.after)
+            ]
+            lines.append(f"  {pair[0]}={pair[1]}: {counts[0]} -> {counts[1]}")
+        return "\n".join(lines)
+
+
+def surviving_tags(compiled: Any) -> SurvivingTags:
+    """Compare the attributes that a program asks for with those of its optimised operations.
+
+    XLA keeps attributes where its passes keep the operation; a fusion has those of its root. What
+    survives differs between backends, so it has to be looked at.
+
+    Args:
+      compiled: what ``jit(f).lower(...).compile()`` returns, or the lowered program, which is
+        compiled first.
+
+    Example:
+      >>> import tans_lax as lax
+      >>> from tans_xla import jit
+      >>> from tans_compiler import xla_metadata_call
+      >>> tagged = xla_metadata_call(lambda x: lax.mul(lax.sin(x), lax.cos(x)), stage="body")
+      >>> surviving_tags(jit(tagged).lower(1.0)).lost
+      []
+    """
+    executable = compiled.compile() if hasattr(compiled, "compile") else compiled
+    lowered = executable._executable.lowered
+    client = executable.runtime_executable().client
+    return SurvivingTags(
+        client.platform,
+        list(_lowered_tags(lowered.module.operation)),
+        tagged_operations(executable.as_text()),
+    )
+
+
+def tagged_operations(hlo: str) -> list[TaggedOperation]:
+    """Return the operations with frontend attributes in the text of an HLO module."""
+    found: list[TaggedOperation] = []
+    for line in hlo.splitlines():
+        head = _INSTRUCTION.match(line)
+        tags = _ATTRIBUTES.search(line) if head is not None else None
+        if head is None or tags is None:
+            continue
+        name = _OP_NAME.search(line)
+        attributes = dict(_PAIR.findall(tags[1]))
+        found.append(TaggedOperation(head[2], head[3], attributes, name[1] if name else ""))
+    return found
+
+
+def _lowered_tags(operation: Any) -> Iterator[TaggedOperation]:
+    attributes = operation.attributes
+    if "mhlo.frontend_attributes" in attributes:
+        text = str(attributes["mhlo.frontend_attributes"])
+        tags = dict(re.findall(r'"?([^\s"{},=]+)"? = "((?:[^"\\]|\\.)*)"', text))
+        opcode = operation.name.split(".")[-1]
+        yield TaggedOperation("", opcode, tags, "")
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _lowered_tags(inner.operation)
+
+
+def _counted(opcodes: Iterator[str]) -> str:
+    counts: dict[str, int] = {}
+    for opcode in opcodes:
+        counts[opcode] = counts.get(opcode, 0) + 1
+    return ", ".join(f"{n} {name}" for name, n in sorted(counts.items())) or "none"
