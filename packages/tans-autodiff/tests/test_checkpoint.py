@@ -138,12 +138,6 @@ def test_policies_see_inside_nested_jit(matrix, batch):
     assert [r.shape for r in f_vjp.opaque_residuals] == [(2, 3), (2, 3)]
 
 
-def test_offloading_is_refused_with_a_remedy(matrix, batch):
-    policy = policies.offload_dot_with_no_batch_dims("device", "pinned_host")
-    with pytest.raises(NotImplementedError, match="offload"):
-        saved(policy, matrix, batch)
-
-
 def test_captured_values_are_differentiated():
     def f(w):
         return checkpoint(lambda x: lax.mul(lax.sin(w), x))(2.0)

@@ -12,17 +12,13 @@ from tans_autodiff.checkpoint import (  # noqa: E402
     checkpoint_name_fwd,
     remat,
 )
-from tans_autodiff.checkpoint_policies import (  # noqa: E402
-    Offloadable,
-    Recompute,
-    Saveable,
-    checkpoint_policies,
-)
+from tans_autodiff.checkpoint_policies import checkpoint_policies  # noqa: E402
 from tans_autodiff.closure_convert import closure_convert  # noqa: E402
 from tans_autodiff.custom_gradient import custom_gradient  # noqa: E402
 from tans_autodiff.custom_jvp import custom_jvp  # noqa: E402
 from tans_autodiff.custom_root import custom_root  # noqa: E402
 from tans_autodiff.custom_vjp import custom_vjp  # noqa: E402
+from tans_autodiff.decisions import Offloadable, Recompute, Saveable  # noqa: E402
 from tans_autodiff.forward import jvp, linearize  # noqa: E402
 from tans_autodiff.fwd_and_bwd import fwd_and_bwd  # noqa: E402
 from tans_autodiff.gradient import grad, value_and_grad  # noqa: E402

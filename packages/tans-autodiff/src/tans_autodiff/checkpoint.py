@@ -1,6 +1,7 @@
 """`checkpoint` (`remat`): trade computation for memory on the backward pass."""
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -46,14 +47,14 @@ def checkpoint(
       policy: ``policy(primitive, *input_types, **params)`` says of an operation whether its
         results are saved; None saves nothing. `checkpoint_policies` has the standard ones.
       static_argnums: positions of arguments to use as they are, without tracing.
-      static_argnames: accepted; keyword arguments are traced.
+      static_argnames: names of arguments to use as they are, passed by keyword or by position.
 
     Returns:
       A function with the arguments and results of `fun`.
 
     Raises:
       TypeError: `fun` is not callable, or `prevent_cse` is neither a bool nor a tuple of bools.
-      ValueError: a static position is out of range.
+      ValueError: a static position is out of range, or a static name is no argument.
 
     Example:
       >>> import tans_lax as lax
@@ -64,12 +65,18 @@ def checkpoint(
     check_callable("checkpoint", fun)
     _check_prevent_cse(prevent_cse)
     statics = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    named = _positions_of(fun, names)
 
     @api_boundary
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         where = _static_positions(statics, len(args))
-        static = tuple((i, args[i]) for i in where)
+        where |= {i for i in named if i < len(args)}
+        static = (
+            *((i, args[i]) for i in sorted(where)),
+            *((name, kwargs.pop(name)) for name in names if name in kwargs),
+        )
         dynamic = tuple(x for i, x in enumerate(args) if i not in where)
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         closed, consts, out_tree = _record(fun, static, leaves, in_tree)
@@ -172,6 +179,33 @@ def _static_positions(statics: tuple[int, ...], count: int) -> frozenset[int]:
     return frozenset(i % count for i in statics)
 
 
+def _positions_of(fun: Function, names: Sequence[str]) -> list[int]:
+    """Return the positions of arguments that are known by name.
+
+    Raises:
+      ValueError: the function has no such argument.
+    """
+    if not names:
+        return []
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):  # a function without a signature
+        return []
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    unknown = [name for name in names if name not in known]
+    if unknown and len(known) == len(parameters):
+        raise ValueError(
+            message(
+                "checkpoint",
+                f"static_argnames={tuple(names)} for {getattr(fun, '__name__', fun)}",
+                f"names of its arguments, {', '.join(known)}",
+                "Correct the spelling, or give a position in static_argnums.",
+            )
+        )
+    by_position = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    return [i for i, name in enumerate(by_position) if name in names]
+
+
 def _record(fun: Function, static: tuple[Any, ...], leaves: list[Any], in_tree: Any) -> Recorded:
     avals = tuple(type_of_leaf("checkpoint", x) for x in leaves)
     table = None
@@ -189,8 +223,11 @@ def _record(fun: Function, static: tuple[Any, ...], leaves: list[Any], in_tree: 
         nonlocal out_tree
         dynamic, kwargs = in_tree.unflatten(values)
         args = list(dynamic)
-        for i, x in sorted(static):
-            args.insert(i, x)
+        for where, x in static:
+            if isinstance(where, str):
+                kwargs[where] = x
+            else:
+                args.insert(where, x)
         outs, out_tree = tree.flatten(fun(*args, **kwargs))
         for x in outs:
             typeof(x)
@@ -201,7 +238,8 @@ def _record(fun: Function, static: tuple[Any, ...], leaves: list[Any], in_tree: 
     except TracerBoolConversionError as error:
         error.add_note(
             "checkpoint: the branch is inside a checkpointed function. If it depends on an "
-            "argument that is not an array, name that argument in static_argnums."
+            "argument that is not an array, give that argument in static_argnums or "
+            "static_argnames."
         )
         raise
     closed, consts = hoist_consts(closed)

@@ -1,37 +1,14 @@
 """Which values a checkpointed function saves: the standard policies."""
 
-import dataclasses
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
 
+from tans_autodiff.decisions import Offloadable, Recompute, Saveable
 from tans_autodiff.remat import name_p
 
 type Decision = Any  # a bool, Saveable, Recompute or Offloadable
 type Policy = Callable[..., Decision]
-
-
-@dataclasses.dataclass(frozen=True)
-class Recompute:
-    """Compute the value anew on the backward pass."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Saveable:
-    """Keep the value."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Offloadable:
-    """Keep the value in another memory.
-
-    Attributes:
-      src: memory it is computed in.
-      dst: memory it is kept in.
-    """
-
-    src: str
-    dst: str
 
 
 _DOTS: Final = frozenset({"dot_general", "conv_general_dilated", "scaled_matmul_wrapper"})

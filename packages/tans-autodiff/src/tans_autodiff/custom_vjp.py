@@ -7,6 +7,7 @@ from typing import Any
 from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import Returns, VJPCall
 from tans_autodiff.custom.forward_again import ForwardThenAgain
+from tans_autodiff.custom.optimized import OptimizedForward
 from tans_autodiff.signature import Positions
 from tans_core import tree
 from tans_core.errors import UnexpectedTracerError, message
@@ -75,8 +76,8 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             None for a leaf or a subtree means zero.
           symbolic_zeros: whether `fwd` sees `CustomVJPPrimal` leaves and `bwd` sees `SymbolicZero`
             cotangents.
-          optimize_remat: permission to run the function in place of `fwd` when only the output of
-            `fwd` is needed.
+          optimize_remat: whether the function runs in place of `fwd` where only the output of `fwd`
+            is read, as on the forward pass under `checkpoint`.
           generic_batching: under vmap, an output that doesn't depend on the mapped axis has one
             cotangent for all elements; True gives it to the first one. False raises where that
             would matter.
@@ -218,7 +219,9 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             *leaves,
             name=self._name,
             call_jaxpr=call.primal,
-            rule=call.forward,
+            rule=OptimizedForward(call.forward, call.primal)
+            if self.optimize_remat
+            else call.forward,
             symbolic_zeros=self.symbolic_zeros,
             captured=0,
             generic_batching=self.generic_batching,

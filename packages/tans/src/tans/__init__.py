@@ -43,6 +43,7 @@ _PUBLIC: Final = {
         transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
         transfer_guard_host_to_device
     """,
+    "tans_xla.memory": "memory",
     "tans_xla.shards": "Shard",
     "tans_xla.transfer": "copy_to_host_async",
     "tans_batching": "vmap",

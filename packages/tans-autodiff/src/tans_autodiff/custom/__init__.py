@@ -35,3 +35,8 @@ custom_lin_p: Final = Primitive(
 )
 """Operands: residuals, then nonzero tangents. Params: name, pull (from residuals and cotangents to
 cotangents), num_residuals, in_nonzero, out_avals, out_inexact."""
+
+remat_opt_p: Final = Primitive("remat_opt", family=__name__, multiple_results=True, call_like=True)
+"""Operands: what each of two programs captured, then the arguments. Params: jaxpr (a forward rule,
+to outputs and residuals), fun_jaxpr (to the outputs only; None when it is no choice any more),
+num_captured (of the two)."""

@@ -6,14 +6,15 @@ The first of them to run decides which outputs are mapped; later ones are made t
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p, remat_opt_p
 from tans_autodiff.custom.calls import apply_body
 from tans_autodiff.custom.derivatives import no_forward_mode
 from tans_autodiff.custom.pulls import Logged
 from tans_batching.trace import batch_flat, match_dim
 from tans_core import tree
-from tans_core.context import AxisData
+from tans_core.context import AxisData, BatchContext
 from tans_core.errors import message
+from tans_core.rules import ContextRule
 from tans_core.values import typeof
 from tans_core.zeros import Zero
 from tans_lax.concatenation import pad
@@ -283,8 +284,28 @@ def _custom_lin_batch(
     raise no_forward_mode(name)
 
 
+def _remat_opt_batch(
+    ctx: BatchContext,
+    axis: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    *,
+    jaxpr: Any,
+    fun_jaxpr: Any,
+    num_captured: tuple[int, int],
+) -> tuple[list[Value], Dims]:
+    own, other = num_captured
+    body, dims_out = ctx.batch_jaxpr(jaxpr, axis, (*dims[:own], *dims[own + other :]))
+    if fun_jaxpr is not None:
+        wanted = dims_out[: len(fun_jaxpr.out_avals)]
+        fun_jaxpr, _ = ctx.batch_jaxpr(fun_jaxpr, axis, tuple(dims[own:]), wanted)
+    outs = remat_opt_p.bind(*args, jaxpr=body, fun_jaxpr=fun_jaxpr, num_captured=num_captured)
+    return outs, dims_out
+
+
 BATCHING: Final = {
     custom_jvp_call_p: _custom_jvp_batch,
     custom_vjp_call_p: _custom_vjp_batch,
     custom_lin_p: _custom_lin_batch,
+    remat_opt_p: ContextRule(_remat_opt_batch),
 }

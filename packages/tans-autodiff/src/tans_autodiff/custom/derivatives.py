@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p
+from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p, remat_opt_p
 from tans_autodiff.custom.calls import apply_body
+from tans_autodiff.custom.optimized import forward_operands
 from tans_autodiff.custom.pulls import AccumPull, Logged
 from tans_autodiff.jvp import has_tangent
 from tans_core.accumulators import AccumRule
-from tans_core.context import TransposeContext, merge
+from tans_core.context import JVPContext, TransposeContext, merge
 from tans_core.errors import UnexpectedTracerError, message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.rules import ContextRule
@@ -144,10 +145,30 @@ def _call_split(ctx: Any, unknown: Any, *args: Value, call_jaxpr: Any, **_: Any)
     return apply_body(call_jaxpr, args)
 
 
+def _remat_opt_jvp(
+    ctx: JVPContext,
+    primals: Sequence[Value],
+    tangents: Sequence[Value],
+    *,
+    jaxpr: ClosedJaxpr,
+    num_captured: tuple[int, int],
+    **_: Any,
+) -> tuple[list[Value], list[Value]]:
+    # A second derivative reads the residuals: the forward program is differentiated.
+    ins = forward_operands(primals, num_captured)
+    moved = forward_operands(tangents, num_captured)
+    body, nonzero_out = ctx.jvp_jaxpr(jaxpr, tuple(type(t) is not Zero for t in moved))
+    results = eval_closed(body, *ins, *(t for t in moved if type(t) is not Zero))
+    count = len(jaxpr.out_avals)
+    zeros = [zero_tangent(a) for a, nz in zip(jaxpr.out_avals, nonzero_out, strict=True) if not nz]
+    return results[:count], merge(nonzero_out, zeros, results[count:])
+
+
 JVP: Final = {
     custom_jvp_call_p: _custom_jvp_jvp,
     custom_vjp_call_p: _custom_vjp_linearize,
     custom_lin_p: _custom_lin_jvp,
+    remat_opt_p: ContextRule(_remat_opt_jvp),
 }
 LINEARIZE: Final = {custom_vjp_call_p: _custom_vjp_linearize}
 TRANSPOSE: Final = {

@@ -69,6 +69,7 @@ def _remat_linearize(
     out_tangents = []
     if plan.body.out_avals:
         out_tangents = remat_p.bind(
+            *plan.captured,
             *[x for x, used in zip(operands, plan.used, strict=True) if used],
             jaxpr=plan.body,
             policy=policy,

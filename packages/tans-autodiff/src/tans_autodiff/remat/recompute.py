@@ -4,13 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tans_autodiff.body_memo import memoised_on_body
+from tans_autodiff.decisions import Offloadable, Recompute, Saveable
 from tans_autodiff.linearize import linearize_jaxpr
 from tans_autodiff.remat import ALWAYS_SAVED, name_p, phase_p
 from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
+from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_closed
-from tans_core.staging import trace_to_jaxpr
+from tans_core.staging import lift_tracer_consts, trace_to_jaxpr
 from tans_lax.control_flow.programs import without_effects
+from tans_xla import device_put
+from tans_xla.memory import MemorySpace
 
 type Policy = Callable[..., Any]
 type Value = Any
@@ -21,15 +25,18 @@ class Recomputation(NamedTuple):
 
     Attributes:
       forward: ``(*ins) -> (*outs, *saved)``.
-      body: the used ones of ``(*saved, *ins, *nonzero_tangents)`` to the nonzero out tangents.
-      used: which of those inputs `body` has.
+      body: ``(*captured, *used)``, where used are some of ``(*saved, *ins, *nonzero_tangents)``,
+        to the nonzero out tangents.
+      used: which those are.
       nonzero_out: which outputs have a tangent.
+      captured: values of an enclosing trace that custom rules inside captured.
     """
 
     forward: ClosedJaxpr
     body: ClosedJaxpr
     used: tuple[bool, ...]
     nonzero_out: Mask
+    captured: list[Value]
 
 
 @memoised_on_body
@@ -45,40 +52,81 @@ def recomputation(jaxpr: ClosedJaxpr, nonzero: Mask, policy: Policy | None) -> R
     parts = linearize_jaxpr(body, nonzero)
     count = len(body.out_avals)
     primal = parts.primal
-    saved = _saved_variables(primal.jaxpr, policy)
+    spaces = _saved_variables(primal.jaxpr, policy)
+    saved = list(spaces)
     again = _reading_saved(_with_outputs(_in_phase(primal, 1), primal.jaxpr.outvars[count:]), saved)
     again = without_effects(again)
     again, kept = dce_jaxpr(
         again, [True] * len(again.out_avals), [False] * len(saved) + [True] * len(body.in_avals)
     )
     saved = [v for v, k in zip(saved, kept, strict=False) if k]
+    away = [spaces[v] for v in saved]
     lead, n_ins = len(saved), len(body.in_avals)
 
     def push(*args: Value) -> list[Value]:
-        ins, tangents = args[lead : lead + n_ins], args[lead + n_ins :]
-        computed = iter(eval_closed(again, *args[: lead + n_ins]))
-        values = [next(computed) if i is None else ins[i] for i in parts.forwards]
-        return eval_closed(parts.linear, *values, *tangents)
+        values, ins, tangents = args[:lead], args[lead : lead + n_ins], args[lead + n_ins :]
+        here = [_put(x, space and space.src) for x, space in zip(values, away, strict=True)]
+        computed = iter(eval_closed(again, *here, *ins))
+        residuals = [next(computed) if i is None else ins[i] for i in parts.forwards]
+        return eval_closed(parts.linear, *residuals, *tangents)
 
-    tangent_avals = [a.to_tangent() for a, nz in zip(body.in_avals, nonzero, strict=True) if nz]
-    avals = [*(v.aval for v in saved), *body.in_avals, *tangent_avals]
-    whole = trace_to_jaxpr(push, avals, jaxpr.jaxpr.debug_info)
-    whole, used = dce_jaxpr(whole, [True] * len(whole.out_avals))
+    def primal_part(*ins: Value) -> list[Value]:
+        outs = eval_closed(forward, *ins)
+        pairs = zip(outs[count:], away, strict=True)
+        return [*outs[:count], *(_put(x, space and space.dst) for x, space in pairs)]
+
     forward = _with_outputs(_in_phase(primal, 0), [*primal.jaxpr.outvars[:count], *saved])
     forward, _ = dce_jaxpr(forward, [True] * len(forward.out_avals), True)
-    return Recomputation(forward, whole, tuple(used), parts.nonzero_out)
+    info = jaxpr.jaxpr.debug_info
+    if any(away):
+        forward = trace_to_jaxpr(primal_part, body.in_avals, info)
+    tangent_avals = [a.to_tangent() for a, nz in zip(body.in_avals, nonzero, strict=True) if nz]
+    whole = trace_to_jaxpr(push, [*forward.out_avals[count:], *body.in_avals, *tangent_avals], info)
+    whole, used = dce_jaxpr(whole, [True] * len(whole.out_avals))
+    whole, captured = lift_tracer_consts(whole)
+    return Recomputation(forward, whole, tuple(used), parts.nonzero_out, captured)
 
 
-def _saved_variables(jaxpr: Jaxpr, policy: Policy | None) -> list[Var]:
-    saved: list[Var] = []
+def _put(x: Value, space: Any) -> Value:
+    return x if space is None else device_put(x, space, may_alias=False)
+
+
+class _Away(NamedTuple):
+    """A value that is kept in another memory than it is computed in."""
+
+    src: MemorySpace
+    dst: MemorySpace
+
+
+def _saved_variables(jaxpr: Jaxpr, policy: Policy | None) -> dict[Var, _Away | None]:
+    """Return what is saved, and in which memory."""
+    saved: dict[Var, _Away | None] = {}
     for eqn in jaxpr.eqns:
         if eqn.primitive is name_p and eqn.params["name"] == ALWAYS_SAVED:
-            saved += eqn.outvars
+            saved.update(dict.fromkeys(eqn.outvars))
         elif policy is not None:
             decision = policy(eqn.primitive, *(v.aval for v in eqn.invars), **eqn.params)
-            if is_saveable(decision):
-                saved += eqn.outvars
+            if isinstance(decision, Offloadable):
+                src, dst = MemorySpace.of(decision.src), MemorySpace.of(decision.dst)
+                away = None if src is dst else _Away(src, dst)
+                saved.update(dict.fromkeys(eqn.outvars, away))
+            elif isinstance(decision, Saveable) or decision is True:
+                saved.update(dict.fromkeys(eqn.outvars))
+            elif not (isinstance(decision, Recompute) or decision is False):
+                raise _no_decision(policy, eqn, decision)
     return saved
+
+
+def _no_decision(policy: Policy, eqn: Any, decision: Any) -> TypeError:
+    return TypeError(
+        message(
+            f"checkpoint policy {getattr(policy, '__name__', policy)}",
+            f"the answer {decision!r} of type {type(decision).__name__} for an operation "
+            f"{eqn.primitive.name!r}",
+            "a bool, Saveable(), Recompute() or Offloadable(src, dst)",
+            "Return False for operations that the policy has no opinion on.",
+        )
+    )
 
 
 def _in_phase(closed: ClosedJaxpr, phase: int) -> ClosedJaxpr:
@@ -94,22 +142,6 @@ def _in_phase(closed: ClosedJaxpr, phase: int) -> ClosedJaxpr:
     ]
     new = Jaxpr(j.constvars, j.invars, j.outvars, eqns, j.effects, j.debug_info)
     return ClosedJaxpr(new, closed.consts)
-
-
-def is_saveable(decision: Any) -> bool:
-    """Whether a policy's answer means "save".
-
-    Raises:
-      NotImplementedError: the answer asks for another memory.
-    """
-    if isinstance(decision, bool):
-        return decision
-    if hasattr(decision, "dst"):
-        raise NotImplementedError(
-            f"checkpoint policy: given {decision!r}, expected Saveable, Recompute or a bool: "
-            "offloading residuals to another memory is not available. Use save_only_these_names."
-        )
-    return type(decision).__name__ == "Saveable"
 
 
 def _with_outputs(closed: ClosedJaxpr, outvars: Sequence[Any]) -> ClosedJaxpr:

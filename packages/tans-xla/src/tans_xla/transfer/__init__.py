@@ -17,8 +17,15 @@ from tans_xla._jaxlib import (
     batched_copy_to_host_async,
 )
 from tans_xla.host_value import check_readable, host_value
+from tans_xla.memory import MemorySpace
 from tans_xla.transfer.place import put_leaf, put_numpy
-from tans_xla.transfer.target import Destination, default_target, is_destination, make_target
+from tans_xla.transfer.target import (
+    Destination,
+    default_target,
+    is_destination,
+    make_target,
+    target_of,
+)
 
 device_put_p = Primitive("device_put", family=__name__, multiple_results=True)
 
@@ -37,9 +44,9 @@ def device_put(
 
     Args:
       x: tree of arrays, NumPy arrays and scalars, Python scalars.
-      device: a device, a sharding, a `PartitionSpec` under `set_mesh`, or a tree of these that is
-        a prefix of `x`. With None arrays stay where they are, and other values go to the default
-        device without being committed to it.
+      device: a device, a sharding, a `PartitionSpec` under `set_mesh`, a `MemorySpace`, or a tree
+        of these that is a prefix of `x`. With None arrays stay where they are, and other values go
+        to the default device without being committed to it.
       src: where values come from; needed only for values that are traced.
       donate: bool, or a tree prefix of bools: whether the leaf's buffer may be given up; the leaf
         can't be used afterwards.
@@ -59,7 +66,7 @@ def device_put(
       Array([0., 1., 2.], dtype=float32)
     """
     if type(x) in _LEAVES and donate is False and may_alias is not False and not guards.are_used():
-        return put_leaf(x, None if device is None else make_target(device))
+        return put_leaf(x, target_of(device, x))
     with guards.explicit_put():
         leaves, treedef = tree.flatten(x)
         options = [
@@ -101,7 +108,9 @@ def _put_leaves(
             results.append(_bind(x, device, donate, alias, source))
             continue
         target = known.get(id(device))
-        if target is None and device is not None:
+        if isinstance(device, MemorySpace):
+            target = target_of(device, x)
+        elif target is None and device is not None:
             target = known[id(device)] = make_target(device)
         if kind is np.ndarray:
             results.append(put_numpy(x, target or default))

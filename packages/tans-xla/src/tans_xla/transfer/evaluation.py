@@ -7,7 +7,7 @@ from tans_core.primitive import Primitive
 from tans_xla._jaxlib import ArrayCopySemantics
 from tans_xla.transfer import device_put_p
 from tans_xla.transfer.place import put_leaf
-from tans_xla.transfer.target import make_target
+from tans_xla.transfer.target import target_of
 
 
 def _device_put(
@@ -16,7 +16,7 @@ def _device_put(
     return [
         put_leaf(
             x,
-            None if device is None else make_target(device),
+            target_of(device, x),
             copy=semantics is not ArrayCopySemantics.REUSE_INPUT,
         )
         for x, device, semantics in zip(args, devices, copy_semantics, strict=True)

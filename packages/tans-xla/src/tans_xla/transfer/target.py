@@ -10,6 +10,7 @@ from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import Sharding, named_sharding, single_device_sharding
 from tans_xla import backend
 from tans_xla._jaxlib import Device
+from tans_xla.memory import MemorySpace, sharding_in
 
 
 class Target(NamedTuple):
@@ -21,7 +22,7 @@ class Target(NamedTuple):
     is_single: bool
 
 
-type Destination = Any  # None, a device, a sharding, or a PartitionSpec under a mesh
+type Destination = Any  # None, a device, a sharding, a memory, or a PartitionSpec under a mesh
 
 
 def default_target() -> Target:
@@ -51,9 +52,18 @@ def make_target(destination: Destination, name: str = "device_put") -> Target:
     )
 
 
+def target_of(destination: Destination, value: Any, name: str = "device_put") -> Target | None:
+    """Return the target of a destination for a value, whose devices a memory belongs to."""
+    if isinstance(destination, MemorySpace):
+        here = getattr(value, "_sharding", None)
+        here = default_target().sharding if here is None else here
+        return sharding_target(sharding_in(here, destination))
+    return None if destination is None else make_target(destination, name)
+
+
 def is_destination(x: Any) -> bool:
     """Whether `x` is one destination rather than a tree of them."""
-    return x is None or isinstance(x, Device | Sharding | PartitionSpec)
+    return x is None or isinstance(x, Device | Sharding | PartitionSpec | MemorySpace)
 
 
 # Keyed by device and sharding, so cleared when a backend is dropped.

@@ -6,15 +6,19 @@ from typing import Any, Final
 from tans_core.primitive import Primitive
 from tans_core.sharding import NamedSharding
 from tans_core.types import ShapedArray
+from tans_xla.memory import MemorySpace, type_in
 from tans_xla.transfer import device_put_p
 from tans_xla.transfer.place import sharded_type
 
 
 def _device_put_types(*avals: ShapedArray, devices: tuple[Any, ...], **_: Any) -> tuple[Any, ...]:
-    return tuple(
-        sharded_type(aval, device) if isinstance(device, NamedSharding) else aval
-        for aval, device in zip(avals, devices, strict=True)
-    )
+    return tuple(map(_moved, avals, devices))
+
+
+def _moved(aval: ShapedArray, device: Any) -> ShapedArray:
+    if isinstance(device, NamedSharding):
+        return sharded_type(aval, device)
+    return type_in(aval, device) if isinstance(device, MemorySpace) else aval
 
 
 TYPES: Final[dict[Primitive, Callable[..., Any]]] = {device_put_p: _device_put_types}

@@ -15,11 +15,14 @@ from tans_core.context import (
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
+from tans_core.staging import lift_tracer_consts
+from tans_core.trace import Tracer
 from tans_core.values import typeof
 from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
 from tans_lax.control_flow.cond import active_lanes_p, cond_p
 from tans_lax.control_flow.cond.residuals import BranchParts, JoinedParts, join_parts
 from tans_lax.control_flow.cond.transposition import cond_transpose
+from tans_lax.control_flow.programs import widened
 from tans_lax.elementwise.selection import select_n
 from tans_lax.rows import instantiate_zeros
 from tans_lax.shape import broadcast_in_dim
@@ -72,8 +75,26 @@ def _cond_linearize(
     outs_dot: list[Value] = []
     if any(nz_out):
         dots = [t for t in tangents[1:] if not is_zero(t)]
-        outs_dot = cond_p.bind(index, *residuals, *dots, branches=joined.second, **params)
+        outs_dot = bind_lifted(index, [*residuals, *dots], joined.second, params)
     return outs, merge(nz_out, _zero_tangents(branches, nz_out), outs_dot)
+
+
+def bind_lifted(
+    index: Value, operands: Sequence[Value], branches: Jaxprs, params: dict[str, Any]
+) -> list[Value]:
+    """Bind a cond; what custom rules in its branches captured from a trace becomes an operand."""
+    if not any(isinstance(c, Tracer) for b in branches for c in b.consts):
+        return cond_p.bind(index, *operands, branches=branches, **params)
+    lifted = [lift_tracer_consts(b) for b in branches]
+    captured = [x for _, own in lifted for x in own]
+    avals = [*map(typeof, captured), *branches[0].in_avals]
+    bodies, start = [], 0
+    for body, own in lifted:
+        n = len(own)
+        of_captured = [i - start if 0 <= i - start < n else None for i in range(len(captured))]
+        bodies.append(widened(body, [*of_captured, *range(n, n + len(operands))], avals))
+        start += n
+    return cond_p.bind(index, *captured, *operands, branches=tuple(bodies), **params)
 
 
 def _run_first(
@@ -83,7 +104,7 @@ def _run_first(
     outs: list[Value] = []
     first = joined.first
     if first[0].out_avals or any(b.effects for b in first):
-        outs = cond_p.bind(index, *ins, branches=first, **params)
+        outs = bind_lifted(index, ins, first, params)
     return outs[: joined.num_outs], joined.residuals(ins, outs)
 
 
