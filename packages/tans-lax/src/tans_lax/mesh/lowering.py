@@ -21,7 +21,11 @@ def _reshard(ctx: Any, x: IrValue, *, dst_sharding: NamedSharding) -> IrValue:
     if mesh is None:
         return x
     is_open = AxisType.Auto in mesh.axis_types
-    for spec in _steps(spec_of(ctx.avals_in[0]), dst_sharding.spec):
+    source = spec_of(ctx.avals_in[0])
+    if source != dst_sharding.spec:
+        # The partitioner names a collective after its operand: so it gets the name of this line.
+        x = constrain(x, named_sharding(mesh, source), is_open)
+    for spec in _steps(source, dst_sharding.spec):
         x = constrain(x, named_sharding(mesh, spec), is_open)
     return x
 
