@@ -168,3 +168,11 @@ def test_rules_that_differ_by_platform(toys):
 def test_platforms_that_do_not_exist(toys, platforms):
     with pytest.raises(ValueError, match="lowering_platforms"):
         jit(lambda x: toys.sin(x)).trace(X).lower(lowering_platforms=platforms)
+
+
+def test_hlo_text_with_names_and_source_lines(f):
+    lowered = f.lower(X, {"b": X})
+    assert "op_name" not in lowered.as_text("hlo")
+    text = lowered.as_text("hlo", debug_info=True)
+    assert 'op_name="jit(<lambda>)/add"' in text
+    assert "test_stages.py" in text

@@ -155,11 +155,16 @@ def _load_mlir() -> dict[str, Any]:
     }
 
 
-def hlo_text_of(module: Any) -> str:
-    """Return the HLO of a module before optimisation."""
+def hlo_text_of(module: Any, debug_info: bool = False) -> str:
+    """Return the HLO of a module before optimisation, with or without names and source lines."""
     from io import BytesIO
 
     buffer = BytesIO()
     module.operation.write_bytecode(file=buffer)
     computation = jaxlib_core.mlir.mlir_module_to_xla_computation(buffer.getvalue())
-    return computation.as_hlo_text()
+    if not debug_info:
+        return computation.as_hlo_text()
+    options = xla_client.hlo.HloPrintOptions()
+    options.print_metadata = True
+    options.print_percent = False
+    return computation.get_hlo_module().to_string(options)

@@ -144,7 +144,7 @@ class Lowered(StageTypes):
         if dialect == "hlo":
             from tans_xla._jaxlib import hlo_text_of
 
-            return hlo_text_of(self._lowered.module)
+            return hlo_text_of(self._lowered.module, debug_info)
         raise ValueError(
             f"as_text: given dialect={dialect!r}, expected 'stablehlo' or 'hlo'. Leave it out for "
             "StableHLO."
