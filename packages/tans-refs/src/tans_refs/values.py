@@ -116,10 +116,6 @@ def _box(x: Value, index: Index, leaves: Leaves) -> _Box | None:
             return None
         starts.append(start)
         sizes.append(e.size if isinstance(e, Span) else 1)
-    dims = typeof(x).shape
-    starts = [
-        s if isinstance(s, int) else _wrapped(s, n) for s, n in zip(starts, dims, strict=True)
-    ]
     return _Box(starts, sizes, tuple(e.size for e in index.entries if isinstance(e, Span)))
 
 

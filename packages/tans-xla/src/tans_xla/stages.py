@@ -8,6 +8,7 @@ from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, load, lower
+from tans_xla.jit.refs import held, run_with_refs
 from tans_xla.physical import physical_value
 from tans_xla.placement import Placement
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct
@@ -69,15 +70,20 @@ class Traced(StageTypes):
         # A ShapeDtypeStruct with a sharding stands for an array that is committed to it.
         ins = tuple(map(_struct_sharding, call.leaves))
         flat = [*program.consts, *call.leaves]
-        placement, outs = jitted.placement(call, program, flat, ins)
-        n_consts = len(program.consts)
-        donated = (False,) * n_consts + jitted.donated(call)
+        pure = jitted.pure(call, program) if program.has_refs else None
+        if pure is None:
+            placement, outs = jitted.placement(call, program, flat, ins)
+            donated = (False,) * len(program.consts) + jitted.donated(call)
+        else:
+            placement, outs = pure.placement(jitted, call, list(map(held, flat)), ins)
+            donated = pure.donated
         platforms = _platforms(lowering_platforms) or (placement.devices[0].platform,)
         lowered = lower(
-            program.closed,
+            (pure or program).closed,
             self.fun_name,
             platforms,
             donated=donated,
+            aliases=pure.aliases if pure else {},
             in_shardings=placement.in_shardings,
             out_shardings=outs,
             num_devices=len(placement.devices),
@@ -177,8 +183,9 @@ class Lowered(StageTypes):
         _, program = traced._jitted.low_form(traced._call, traced._program)
         options = dict(self._traced._jitted.options.compiler_options)
         options.update(compiling.option_items(compiler_options))
+        pure = traced._jitted.pure(traced._call, program) if program.has_refs else None
         executable = load(
-            program.closed,
+            (pure or program).closed,
             self._lowered,
             self._placement,
             self._out_shardings,
@@ -242,6 +249,11 @@ class Compiled(StageTypes):
         if program is not whole:
             call = self._traced._call.replace(leaves, in_tree)
             leaves = self._traced._jitted.low_form(call, whole)[0].leaves
+        if program.has_refs:
+            pure = self._traced._jitted.pure(self._traced._call, program)
+            values = [*self._consts, *leaves]
+            outs = run_with_refs(pure, values, self._traced.fun_name, self._execute)
+            return self.out_tree.unflatten(outs), None, False
         closed = program.closed
         flat = list(map(physical_value, [*self._consts, *leaves], closed.in_avals))
         name = program.input_name
@@ -252,6 +264,13 @@ class Compiled(StageTypes):
             return whole.result(outs), None, False
         result = self.out_tree.unflatten(outs)
         return result, self._executable.fast_path(result, flat[: len(self._consts)]), False
+
+    def _execute(self, *arrays: Any) -> list[Any]:
+        """Run on the arrays that refs hold, and the other arguments."""
+        flat = list(map(physical_value, arrays, self._executable.in_avals))
+        check_not_deleted(flat, self._traced.fun_name, self._program.input_name)
+        self._check_shardings(flat, self._program.input_name)
+        return self._executable.call(flat)
 
     def _check_shardings(self, flat: Sequence[Any], name: Callable[[int], str]) -> None:
         wrong = [

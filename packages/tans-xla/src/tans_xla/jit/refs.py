@@ -4,7 +4,7 @@ The array of each ref that the program writes is donated and aliased to the resu
 value; the refs get the new arrays once the program was started without an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tans_core.refs import RefCell, is_ref_type
@@ -43,7 +43,8 @@ class PureProgram:
         self.count = len(self.closed.out_avals) - len(self.written)
         self._program = program
         self._jitted = jitted
-        self._call = call
+        # Without the values, which would live on.
+        self._call = call = call.replace([0] * len(call.leaves), call.in_tree)
         donated = [False] * len(program.consts) + list(jitted.donated(call))
         for i in self.ref_inputs:
             donated[i] = i in self.written
@@ -126,12 +127,32 @@ def mark_lost(cells: Sequence[RefCell], arrays: Sequence[Value], name: str) -> N
             cell.end(f"was lost when a call of {name} failed, which was overwriting its buffer")
 
 
-def run_with_refs(pure: PureProgram, values: Sequence[Value], name: str) -> list[Value]:
-    """Run a pure program on constants and leaves; return the flat results."""
+def held(x: Value) -> Value:
+    """Return the array that a ref holds; other values as they are."""
+    return x.take("lower") if isinstance(x, RefCell) else x
+
+
+def run_with_refs(
+    pure: PureProgram,
+    values: Sequence[Value],
+    name: str,
+    execute: Callable[..., Sequence[Value]] | None = None,
+) -> Sequence[Value]:
+    """Run a pure program on constants and leaves, and update the refs among them.
+
+    Args:
+      pure: the program.
+      values: constants and leaves.
+      name: name of the function, for messages.
+      execute: runs the program on flat arrays; by default the program's own C++ object.
+
+    Returns:
+      The flat results.
+    """
     arrays = arrays_of(values, pure.ref_inputs, name)
     written = pure.written
     try:
-        outs = pure.dispatch(*arrays)
+        outs = (execute or pure.dispatch)(*arrays)
     except BaseException:
         mark_lost([values[i] for i in written], [arrays[i] for i in written], name)
         raise
