@@ -29,6 +29,7 @@ from tans_core.staging import JaxprTracer
 from tans_core.tracebacks import api_boundary
 from tans_core.types import AbstractValue
 from tans_core.values import is_value, typeof
+from tans_lax.collectives.seeds import seed_with_states
 from tans_lax.mesh import reshard_seed
 
 type Function = Callable[..., Any]
@@ -207,13 +208,19 @@ def _gradients(running: open_linearization, out: Value, aval: AbstractValue) -> 
     sums: dict[Var, Value] = {}
     tangent = running.tangent(out)
     if type(tangent) is JaxprTracer and tangent._trace is split:
-        sums[tangent.atom] = reshard_seed(one(aval), aval.to_cotangent())
+        sums[tangent.atom] = _seed(aval)
         known = dict(split.constants.values())
         eqns = evaluate_known(split.eqns, known) if split.holds_constants else split.eqns
         pull_back(eqns, known, sums)
     cts = [None if t is None else sums.get(t.atom) for t in running.tangents]
     running.trace.finish()
     return cts
+
+
+def _seed(aval: Any) -> Any:
+    """Return the cotangent of the result that is differentiated."""
+    ct_aval = aval.to_cotangent()
+    return seed_with_states(reshard_seed(one(aval), ct_aval), ct_aval)
 
 
 @functools.lru_cache(maxsize=256)

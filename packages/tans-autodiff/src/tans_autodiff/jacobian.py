@@ -30,6 +30,7 @@ from tans_core.tracebacks import api_boundary
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_lax.mesh import reshard_array
+from tans_lax.mesh.states import vary_like
 from tans_lax.rows import zeros_like_aval
 
 type Function = Callable[..., Any]
@@ -223,10 +224,10 @@ def _standard_basis(template: Pytree) -> Pytree:
 
 def _lying_like(rows: np.ndarray, aval: Any) -> Any:
     """Give stacked unit vectors the sharding of the type of one of them."""
-    if not aval.is_sharded:
-        return rows
-    spec = PartitionSpec(None, *aval.sharding.spec.partitions)
-    return reshard_array(rows, named_sharding(aval.sharding.mesh, spec))
+    if aval.is_sharded and any(p is not None for p in aval.sharding.spec.partitions):
+        spec = PartitionSpec(None, *aval.sharding.spec.partitions)
+        rows = reshard_array(rows, named_sharding(aval.sharding.mesh, spec))
+    return vary_like(rows, aval) if aval.manual_axes else rows
 
 
 def _unstack(template: Pytree, stacked: Any, axis: int) -> Pytree:

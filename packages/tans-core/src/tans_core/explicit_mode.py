@@ -90,6 +90,21 @@ def type_sharding(mesh: Any, spec: PartitionSpec | None, ndim: int) -> NamedShar
     return named_sharding(mesh.abstract_mesh, spec.padded(ndim))
 
 
+def with_manual_states(aval: Any, states: Any) -> Any:
+    """Return a type with the states of a `ManualAxisType` along the context's manual axes."""
+    mesh = abstract_mesh.value
+    if mesh is None or not (states.unreduced or states.reduced):
+        return aval.update(manual_axes=states.varying)
+    spec = spec_of(aval)
+    spec = spec.update(
+        unreduced=spec.unreduced | states.unreduced,
+        reduced=spec.reduced | states.reduced,
+        unreduced_kind=spec.unreduced_kind or states.unreduced_kind,
+    )
+    sharding = type_sharding(mesh, spec, aval.ndim)
+    return aval.update(manual_axes=states.varying, sharding=sharding)
+
+
 def same_mesh(a: Any, b: Any) -> bool:
     """Whether two meshes have the same axes, whatever devices they are meant for."""
     return a is b or (a.shape_tuple == b.shape_tuple and a.axis_types == b.axis_types)

@@ -49,6 +49,9 @@ class ManualAxisType:
         fields = ("varying", "unreduced", "reduced", "unreduced_kind")
         return f"ManualAxisType({', '.join(f'{n}={getattr(self, n)!r}' for n in fields)})"
 
+    def __bool__(self) -> bool:
+        return bool(self.varying or self.unreduced or self.reduced)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
             f"cannot assign to '{name}' of {self!r}: it is immutable. Make a new ManualAxisType."

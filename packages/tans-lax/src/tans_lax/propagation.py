@@ -194,10 +194,11 @@ def reduced_join(ctx: ShardingContext, avals: Sequence[Any], ignored: frozenset)
                 "sharded/varying along the same axes; expected one state per axis. Broadcast the "
                 "reduced one with out_sharding first."
             )
-        if aval.ndim or len(avals) != 2:
+        if aval.ndim or len(avals) != 2 or axes.intersection(ctx.mesh.manual_axes):
             ctx.refuse(
                 f"an operand is reduced along {sorted(axes)} and {aval.str_short()} is replicated "
-                "on the same axes; expected both reduced. Reshard it to P(reduced=...)."
+                "on the same axes; expected both reduced. Reshard it to P(reduced=...), or "
+                "inside of shard_map use lax.pcast(x, axes, to='reduced')."
             )
     return axes
 

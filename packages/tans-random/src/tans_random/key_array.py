@@ -11,6 +11,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Array, ArrayImpl, ShapedArray, register_value_type
 from tans_core.dtypes import prng_key
+from tans_core.explicit_mode import type_sharding
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding
 from tans_core.tree_registry import dispatch_registry
@@ -110,6 +111,15 @@ def _unstack(words: Any) -> Any:
     return lax.unstack(words)
 
 
+def _sharding_of(words: Any, keep: int) -> Any:
+    """Return the sharding in the type of keys, from that of their words."""
+    sharding = getattr(getattr(words, "aval", None), "_sharding", None)
+    if sharding is None:
+        return None
+    spec = PartitionSpec(*sharding.spec.partitions[:keep])
+    return type_sharding(sharding.mesh, spec, keep)
+
+
 class KeyArray(Array):
     """An array of random keys; `key_data` gives its words, `wrap_key_data` makes one."""
 
@@ -118,7 +128,7 @@ class KeyArray(Array):
     def __init__(self, dtype: KeyDtype, words: Any) -> None:
         self._words = words
         keep = words.ndim - len(dtype.element_shape)
-        self.aval = ShapedArray(words.shape[:keep], dtype)
+        self.aval = ShapedArray(words.shape[:keep], dtype, sharding=_sharding_of(words, keep))
 
     @property
     def shape(self) -> tuple[int, ...]:

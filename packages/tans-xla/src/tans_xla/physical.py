@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from tans_core import ArrayImpl, ShapedArray
+from tans_core.sharding import named_sharding
 
 
 def physical_aval(aval: Any) -> ShapedArray:
@@ -12,7 +13,11 @@ def physical_aval(aval: Any) -> ShapedArray:
     dtype = aval.dtype
     if isinstance(dtype, np.dtype):
         return aval
-    return ShapedArray(aval.shape + tuple(dtype.element_shape), dtype.element_dtype)
+    shape = aval.shape + tuple(dtype.element_shape)
+    sharding = aval._sharding
+    if sharding is not None:
+        sharding = named_sharding(sharding.mesh, sharding.spec.padded(len(shape)))
+    return ShapedArray(shape, dtype.element_dtype, False, sharding, aval.manual_axes)
 
 
 def physical_value(x: Any, aval: Any) -> Any:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, override
 
-from tans_core import ShapedArray, dtypes, register_value_type
-from tans_core.explicit_mode import type_sharding
+from tans_core import AbstractRef, AbstractValue, ShapedArray, dtypes, register_value_type
+from tans_core.explicit_mode import type_sharding, with_manual_states
 from tans_core.hi_types import is_hi_type
+from tans_core.manual_axis_type import ManualAxisType
 from tans_core.sharding import NamedSharding
 
 
@@ -17,13 +18,14 @@ class ShapeDtypeStruct:
       dtype: dtype of the elements.
       sharding: its sharding, or None.
       weak_type: whether the dtype yields to that of another operand.
+      is_ref: whether it stands for a mutable array reference.
 
     Example:
       >>> ShapeDtypeStruct((2, 3), "float32")
       ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+    __slots__ = ("dtype", "is_ref", "manual_axis_type", "shape", "sharding", "weak_type")
 
     def __init__(
         self,
@@ -32,6 +34,8 @@ class ShapeDtypeStruct:
         *,
         sharding: Any = None,
         weak_type: bool = False,
+        manual_axis_type: ManualAxisType | None = None,
+        is_ref: bool = False,
     ) -> None:
         if dtype is None:
             raise ValueError(
@@ -41,6 +45,8 @@ class ShapeDtypeStruct:
         self.dtype = dtypes.native(dtype)
         self.sharding = sharding
         self.weak_type = bool(weak_type)
+        self.manual_axis_type = manual_axis_type
+        self.is_ref = bool(is_ref)
 
     @property
     def size(self) -> int:
@@ -53,13 +59,17 @@ class ShapeDtypeStruct:
         return len(self.shape)
 
     @property
-    def aval(self) -> ShapedArray:
+    def aval(self) -> AbstractValue:
         """The abstract value, with the dtype that x64 mode allows."""
+        return AbstractRef(self._inner()) if self.is_ref else self._inner()
+
+    def _inner(self) -> ShapedArray:
         aval = ShapedArray(self.shape, dtypes.canonicalize(self.dtype), self.weak_type)
         sharding = self.sharding
         if isinstance(sharding, NamedSharding):
-            return aval.update(sharding=type_sharding(sharding.mesh, sharding.spec, aval.ndim))
-        return aval
+            aval = aval.update(sharding=type_sharding(sharding.mesh, sharding.spec, aval.ndim))
+        states = self.manual_axis_type
+        return aval if states is None else with_manual_states(aval, states)
 
     def update(self, **fields: Any) -> "ShapeDtypeStruct":
         """Return a copy with some fields replaced."""
@@ -68,6 +78,8 @@ class ShapeDtypeStruct:
             fields.get("dtype", self.dtype),
             sharding=fields.get("sharding", self.sharding),
             weak_type=fields.get("weak_type", self.weak_type),
+            manual_axis_type=fields.get("manual_axis_type", self.manual_axis_type),
+            is_ref=fields.get("is_ref", self.is_ref),
         )
 
     def __len__(self) -> int:
@@ -76,7 +88,8 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def _key(self) -> tuple[Any, ...]:
-        return (self.shape, self.dtype, self.sharding, self.weak_type)
+        fields = self.shape, self.dtype, self.sharding, self.weak_type
+        return (*fields, self.manual_axis_type, self.is_ref)
 
     @override
     def __eq__(self, other: object) -> bool:
@@ -91,6 +104,9 @@ class ShapeDtypeStruct:
         name = self.dtype.name
         sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
+        if self.manual_axis_type is not None:
+            weak += f", manual_axis_type={self.manual_axis_type}"
+        weak += ", is_ref=True" if self.is_ref else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{sharding}{weak})"
 
 
@@ -106,4 +122,11 @@ def struct_of(aval: Any, sharding: Any = None) -> Any:
         return aval
     if sharding is None and getattr(aval, "is_sharded", False):
         sharding = aval.sharding
-    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
+    states = getattr(aval, "manual_axis_type", None)
+    return ShapeDtypeStruct(
+        aval.shape,
+        aval.dtype,
+        sharding=sharding,
+        weak_type=aval.weak_type,
+        manual_axis_type=states if states else None,
+    )

@@ -121,11 +121,12 @@ def _constrain(x: Value, sharding: Any) -> Value:
                 f"expected the spec {own!r}. Use reshard to change the sharding."
             )
         return x
-    named = [a for a in mesh.explicit_axes if a in _axes(target.spec)]
+    named = [a for a in (*mesh.explicit_axes, *mesh.manual_axes) if a in _axes(target.spec)]
     if named:
         raise ValueError(
-            f"with_sharding_constraint: given {target.spec!r}, which names the Explicit axis "
-            f"{named[0]!r} of {mesh}; expected Auto axes. Use reshard for Explicit axes."
+            f"with_sharding_constraint: given {target.spec!r}, which names the "
+            f"{mesh.axis_type(named[0])!r} axis {named[0]!r} of {mesh}; expected Auto axes. Use "
+            "reshard for Explicit axes; along Manual axes the program sees its own part only."
         )
     return sharding_constraint_p.bind(x, sharding=target)
 

@@ -46,7 +46,8 @@ def spread(name: str, specs: Any, full: Any) -> list[Any]:
     flat, treedef = tree.flatten(specs, is_leaf=is_spec_leaf)
     for spec in flat:
         if not is_spec_leaf(spec) or (spec is None and name == "out_specs"):
-            raise TypeError(
+            error = TypeError if spec is not None else ValueError
+            raise error(
                 message(
                     "shard_map",
                     f"{name}={specs!r} with the leaf {spec!r} of type {type(spec).__name__}",
