@@ -39,6 +39,10 @@ class HiPspec:
         """Return the spec of a cotangent of the value."""
         raise _missing("autodiff through shard_map", self, "to_ct_spec")
 
+    def to_cotangent(self) -> Any:
+        """Return the spec of a cotangent, under the name that `PartitionSpec` has for it."""
+        return self.to_ct_spec()
+
 
 class NotAnArrayError(TypeError, AttributeError):
     """A value of a user type was given where an array was expected."""

@@ -25,10 +25,13 @@ from tans_sharding.shard_mapping.specs import (
     settle_output,
     spread,
 )
+from tans_sharding.shard_mapping.user_types import attach
 from tans_xla.jit.tracing import flatten_output
 
 type Value = Any
 type Axes = frozenset[Any]
+
+attach()
 
 
 def shard_map(

@@ -8,6 +8,7 @@ from typing import Any
 from tans_core import ShapedArray
 from tans_core.config import abstract_mesh, axis_env, check_vma
 from tans_core.explicit_mode import spec_of, type_sharding
+from tans_core.hi_types import is_hi_type
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
 
@@ -76,6 +77,8 @@ def part_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, check: bool
       aval: its type outside.
       check: whether the type inside says along which axes the value varies.
     """
+    if is_hi_type(aval):
+        return aval.shard(mesh, axes, check, spec)
     if not isinstance(aval, ShapedArray):
         return aval
     own = spec_of(aval)
@@ -104,6 +107,8 @@ def whole_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any) -> Any:
       spec: the result's entry of out_specs.
       aval: its type inside.
     """
+    if is_hi_type(aval):
+        return aval.unshard(mesh, True, spec)
     if not isinstance(aval, ShapedArray):
         return aval
     sizes = mesh.shape
@@ -127,11 +132,13 @@ def whole_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any) -> Any:
     )
 
 
-def residual_spec(mesh: Any, axes: Axes, aval: Any, check: bool) -> PartitionSpec:
+def residual_spec(mesh: Any, axes: Axes, aval: Any, check: bool) -> Any:
     """Return the spec that hands a value of type `aval` out of a mapped function and into another.
 
     Parts are lined up along the leading dimension, over the axes along which they vary.
     """
+    if is_hi_type(aval):
+        return aval.nospec(mesh, check, axes)
     own = restricted(spec_of(aval), axes)
     varying = aval.manual_axes & axes if check else axes - own.unreduced - own.reduced
     leading = tuple(a for a in mesh.axis_names if a in varying)

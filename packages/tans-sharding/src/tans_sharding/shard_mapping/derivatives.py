@@ -10,13 +10,15 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tans_core import Primitive
+from tans_core import Primitive, typeof
+from tans_core.accumulators import AccumRule, GradAccum
 from tans_core.context import (
     JVPContext,
     LinearizeContext,
     Mask,
     SplitContext,
     TransposeContext,
+    Transposed,
     merge,
     partition,
 )
@@ -24,13 +26,15 @@ from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.partition_spec import PartitionSpec
 from tans_core.rules import ContextRule
 from tans_core.staging import hoist_consts, trace_to_jaxpr
-from tans_core.zeros import Zero, is_linear_input, is_zero, zero_tangent
-from tans_lax.collectives import psum_p
+from tans_core.zeros import Zero, is_zero, zero_tangent
+from tans_lax.collectives import psum_p, pvary_p
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.elementwise.arithmetic import mul
+from tans_lax.shape import expand_dims
 from tans_sharding.shard_mapping.boundary import inner_mesh, spec_axes, whole_type
 from tans_sharding.shard_mapping.primitive import shard_map_p
 from tans_sharding.shard_mapping.residuals import Mapping, hand_over
+from tans_sharding.shard_mapping.user_types import tangent_specs
 
 type Value = Any
 type Params = dict[str, Any]
@@ -83,8 +87,8 @@ def _shard_map_jvp(
         body,
         args,
         params,
-        [*ins, *_select(nonzero, ins)],
-        [*outs, *_select(nonzero_out, outs)],
+        [*ins, *tangent_specs(_select(nonzero, ins))],
+        [*outs, *tangent_specs(_select(nonzero_out, outs))],
     )
     zeros = _zero_tangents(params, nonzero_out)
     return results[: len(outs)], merge(nonzero_out, zeros, results[len(outs) :])
@@ -109,8 +113,8 @@ def _shard_map_linearize(
         parts.second,
         [*(x for x, _ in residuals), *_select(nonzero, tangents)],
         params,
-        [*(s for _, s in residuals), *_select(nonzero, ins)],
-        _select(lin.nonzero_out, outs),
+        [*(s for _, s in residuals), *tangent_specs(_select(nonzero, ins))],
+        tangent_specs(_select(lin.nonzero_out, outs)),
     )
     zeros = _zero_tangents(params, lin.nonzero_out)
     return results[: len(outs)], merge(lin.nonzero_out, zeros, out_tangents)
@@ -141,52 +145,94 @@ def _shard_map_split(ctx: SplitContext, unknown: Mask, *args: Value, **params: A
 
 
 def _shard_map_transpose(
-    ctx: TransposeContext, cts: Sequence[Value], *operands: Value, **params: Any
-) -> list[Any]:
+    ctx: TransposeContext, cts: Sequence[Value], *operands: Any, **params: Any
+) -> dict[Any, Any] | None:
     mapping = mapping_of(params)
-    linear = tuple(map(is_linear_input, operands))
+    linear = tuple(isinstance(x, GradAccum) for x in operands)
     ct_nonzero = tuple(not is_zero(ct) for ct in cts)
     ins, outs = params["in_specs"], params["out_specs"]
-    key = (type(ctx), linear, ct_nonzero, mapping, ins, outs)
+    known, accums = partition(linear, operands)
+    known_specs, linear_specs = partition(linear, ins)
+    # What is added to in place is summed first: a ref is no operand of a mapped function.
+    kinds = tuple("null" if a.kind == "null" else "value" for a in accums)
+    key = (type(ctx), linear, ct_nonzero, kinds, mapping, ins, outs)
     with mapping.inside():
-        body, has_ct = _TRANSPOSED.get(
+        body = _TRANSPOSED.get(
             params["jaxpr"],
             key,
-            lambda: _transposed(ctx, mapping, params, linear, ct_nonzero),
+            lambda: _transposed(ctx, mapping, params, linear, ct_nonzero, kinds),
         )
-    known, _ = partition(linear, operands)
-    known_specs, linear_specs = partition(linear, ins)
+    wanted = [(a, s) for a, s in zip(accums, linear_specs, strict=True) if a.kind != "null"]
+    summed = _select(body.nonzero, wanted)
     results = bind_mapped(
         shard_map_p.bind,
-        body,
+        body.program,
         [*known, *_select(ct_nonzero, cts)],
         params,
         [*known_specs, *(s.to_cotangent() for s in _select(ct_nonzero, outs))],
-        [s.to_cotangent() for s in _select(has_ct, linear_specs)],
+        [*(s.to_cotangent() for _, s in summed), *log_specs(mapping, body, len(summed))],
     )
-    avals = [x.aval for x in operands if is_linear_input(x)]
-    zeros = [Zero(a.to_cotangent()) for a, has in zip(avals, has_ct, strict=True) if not has]
-    return merge(linear, [None] * len(known), merge(has_ct, zeros, results))
+    for (accum, _), ct in zip(summed, results, strict=False):
+        accum.accum(ct)
+    logs = results[len(summed) :]
+    return body.logs.unflatten(logs) if logs else None
+
+
+def log_specs(mapping: Mapping, body: Transposed, count: int) -> list[PartitionSpec]:
+    """Return the specs of log entries: the devices' are lined up along a leading dimension."""
+    axes = tuple(a for a in mapping.outer.axis_names if a in mapping.axes)
+    return [PartitionSpec(axes)] * (len(body.program.out_avals) - count)
 
 
 def _transposed(
-    ctx: TransposeContext, mapping: Mapping, params: Params, linear: Mask, ct_nonzero: Mask
-) -> tuple[ClosedJaxpr, Mask]:
-    body, has_ct = ctx.transpose_jaxpr(params["jaxpr"], linear, ct_nonzero)
-    if mapping.check:
-        return body, has_ct
+    ctx: TransposeContext,
+    mapping: Mapping,
+    params: Params,
+    linear: Mask,
+    ct_nonzero: Mask,
+    kinds: tuple[Any, ...],
+) -> Transposed:
+    body = ctx.transpose_into(params["jaxpr"], linear, ct_nonzero, kinds)
+    count = sum(body.nonzero)
+    if mapping.check and len(body.program.out_avals) == count:
+        return body
     n_known = linear.count(False)
     given = _select(ct_nonzero, params["out_specs"])
-    found = _select(has_ct, _select(linear, params["in_specs"]))
+    wanted = [
+        s for s, k in zip(_select(linear, params["in_specs"]), kinds, strict=True) if k == "value"
+    ]
+    found = _select(body.nonzero, wanted)
     sizes = mapping.outer.shape
+    axes = [a for a in mapping.outer.axis_names if a in mapping.axes]
 
     def run(*args: Value) -> list[Value]:
-        pairs = zip(args[n_known:], given, strict=True)
-        cts = [_share(ct, math.prod(sizes[a] for a in _shared(mapping, s))) for ct, s in pairs]
-        results = eval_closed(body, *args[:n_known], *cts)
-        return [_total(ct, _shared(mapping, s)) for ct, s in zip(results, found, strict=True)]
+        cts: Sequence[Value] = args[n_known:]
+        if not mapping.check:
+            cts = [
+                _share(ct, math.prod(sizes[a] for a in _shared(mapping, s)))
+                for ct, s in zip(cts, given, strict=True)
+            ]
+        outs = eval_closed(body.program, *args[:n_known], *cts)
+        results, logs = outs[:count], outs[count:]
+        if not mapping.check:
+            results = [
+                _total(ct, _shared(mapping, s)) for ct, s in zip(results, found, strict=True)
+            ]
+        return [*results, *(_own_row(x, axes) if mapping.check else expand(x) for x in logs)]
 
-    return trace_to_jaxpr(run, body.in_avals, body.jaxpr.debug_info), has_ct
+    program = trace_to_jaxpr(run, body.program.in_avals, body.program.jaxpr.debug_info)
+    return body._replace(program=program)
+
+
+def expand(x: Value) -> Value:
+    """Give a log entry the dimension along which those of the devices are lined up."""
+    return expand_dims(x, (0,)) if not typeof(x).ndim else x
+
+
+def _own_row(x: Value, axes: Sequence[Any]) -> Value:
+    row = expand(x)
+    missing = [a for a in axes if a not in typeof(row).manual_axes]
+    return pvary_p.bind(row, axes=tuple(missing)) if missing else row
 
 
 def _shared(mapping: Mapping, spec: PartitionSpec) -> tuple[Any, ...]:
@@ -215,6 +261,6 @@ PARTIAL_EVAL: Final[dict[Primitive, ContextRule[Any]]] = {
     shard_map_p: ContextRule(_shard_map_split),
 }
 
-TRANSPOSE: Final[dict[Primitive, ContextRule[Any]]] = {
-    shard_map_p: ContextRule(_shard_map_transpose),
+TRANSPOSE: Final[dict[Primitive, AccumRule]] = {
+    shard_map_p: AccumRule(_shard_map_transpose),
 }

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from tans_core import ArrayImpl, ClosedJaxpr
 from tans_core.config import concrete_mesh
+from tans_core.hi_types import HiPspec
 from tans_core.mesh import AxisType, Mesh
 from tans_core.sharding import NamedSharding, named_sharding
 from tans_sharding.shard_mapping.primitive import shard_map_p
@@ -17,7 +18,10 @@ def _shard_map_eval(*args: Value, jaxpr: ClosedJaxpr, mesh: Any, **params: Any) 
     concrete = _with_devices(mesh, args)
     if AxisType.Auto in concrete.axis_types:
         specs = zip(args, params["in_specs"], strict=True)
-        args = tuple(_placed(x, named_sharding(concrete, s)) for x, s in specs)
+        args = tuple(
+            x if isinstance(s, HiPspec) else _placed(x, named_sharding(concrete, s))
+            for x, s in specs
+        )
     if jaxpr.runners is None:
         jaxpr.runners = {}
     key = (shard_map_p, concrete, *params.items())
@@ -40,8 +44,14 @@ def _runner(jaxpr: ClosedJaxpr, mesh: Mesh, params: dict[str, Any]) -> Callable[
 
     outs: Any = None
     if mesh.are_all_axes_auto:
-        outs = [named_sharding(mesh, s) for s in params["out_specs"]]
+        outs = [_out_sharding(mesh, s) for s in params["out_specs"]]
     return jit(shard_map, out_shardings=outs)
+
+
+def _out_sharding(mesh: Mesh, spec: Any) -> Any:
+    if isinstance(spec, HiPspec):
+        return tuple(named_sharding(mesh, s) for s in spec.to_lo())
+    return named_sharding(mesh, spec)
 
 
 def _with_devices(mesh: Any, args: Sequence[Value]) -> Mesh:

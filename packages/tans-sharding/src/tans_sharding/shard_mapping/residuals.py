@@ -76,7 +76,10 @@ def hand_over(
     """
     avals = first.out_avals[num_outs:]
     specs = mapping.specs(avals)
-    grown = [bool(s.partitions) and not a.ndim for s, a in zip(specs, avals, strict=True)]
+    grown = [
+        isinstance(s, PartitionSpec) and bool(s.partitions) and not a.ndim
+        for s, a in zip(specs, avals, strict=True)
+    ]
     if not any(grown):
         return HandedOver(first, second, tuple(specs))
     found = iter(grown)

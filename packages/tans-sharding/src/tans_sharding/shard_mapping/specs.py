@@ -7,6 +7,7 @@ from typing import Any, Final
 from tans_core import ShapedArray, tree
 from tans_core.errors import message
 from tans_core.explicit_mode import spec_of
+from tans_core.hi_types import HiPspec, is_hi_type
 from tans_core.manual_mode import in_mesh_order
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import UNCONSTRAINED, PartitionSpec, partition_axes
@@ -33,7 +34,7 @@ INFER: Final = _Infer()
 
 def is_spec_leaf(x: Any) -> bool:
     """Whether a node of a tree of specs is a leaf."""
-    return x is None or isinstance(x, PartitionSpec)
+    return x is None or isinstance(x, PartitionSpec | HiPspec)
 
 
 def spread(name: str, specs: Any, full: Any) -> list[Any]:
@@ -86,6 +87,9 @@ def check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, name: s
       NotImplementedError: unreduced or reduced along an axis while other axes are not mapped.
     """
     what = f"argument {name} of type {aval.str_short(False)}"
+    if is_hi_type(aval) or isinstance(spec, HiPspec):
+        check_user_spec(spec, aval, "in_specs", what)
+        return
     check_fits_mesh(mesh, axes, spec, "in_specs", what)
     _check_shape(mesh, spec, aval, what)
     explicit = frozenset(mesh.explicit_axes) & axes
@@ -111,6 +115,19 @@ def check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, name: s
                 f"{free!r} are not mapped",
                 "all axes of the mesh mapped",
                 "Leave axis_names out, or reshard the argument to P() first.",
+            )
+        )
+
+
+def check_user_spec(spec: Any, aval: Any, name: str, what: str) -> None:
+    """Raise TypeError unless a spec of a user type stands for a value of one."""
+    if not (is_hi_type(aval) and isinstance(spec, HiPspec)):
+        raise TypeError(
+            message(
+                "shard_map",
+                f"{name} {spec!r} for {what}",
+                "a HiPspec for a value of a user type, and a PartitionSpec for an array",
+                "Write the spec that belongs to the type.",
             )
         )
 
@@ -195,6 +212,9 @@ def settle_output(
       ValueError: the spec does not fit the mesh, the rank, or the states of the value.
     """
     what = f"{name} of type {aval.str_short(False)}"
+    if is_hi_type(aval) or isinstance(spec, HiPspec):
+        check_user_spec(spec, aval, "out_specs", what)
+        return x
     check_fits_mesh(mesh, axes, spec, "out_specs", what)
     if len(spec.partitions) > _ndim(aval):
         remedy = "Shorten the spec."

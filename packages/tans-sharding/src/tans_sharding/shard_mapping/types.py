@@ -7,9 +7,10 @@ from tans_sharding.shard_mapping.boundary import whole_type
 from tans_sharding.shard_mapping.primitive import shard_map_p
 
 
-def _shard_map_types(
+def shard_map_types(
     *in_avals: Any, jaxpr: Any, mesh: Any, out_specs: Any, newly_manual_axes: Any, **_: Any
 ) -> Typed:
+    """Return the types of the results of a mapped function."""
     del in_avals
     outs = [
         whole_type(mesh.abstract_mesh, newly_manual_axes, spec, aval)
@@ -19,5 +20,5 @@ def _shard_map_types(
 
 
 TYPES: Final = {
-    shard_map_p: _shard_map_types,
+    shard_map_p: shard_map_types,
 }

@@ -24,7 +24,9 @@ from tans_core.debug_info import CallInfo
 from tans_core.hi_types import is_traced
 from tans_core.lo import raised
 from tans_core.refs import is_ref_type
-from tans_core.sharding import Sharding
+from tans_core.mesh import Mesh
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import Sharding, named_sharding
 from tans_core.tree import registry
 from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions, normalize
@@ -279,6 +281,8 @@ def _inner_shardings(jaxpr: Jaxpr) -> Iterator[tuple[str, Any]]:
             for s in value if type(value) is tuple else (value,):
                 if isinstance(s, Sharding) and has_devices(s) and len(s._internal_device_list) > 1:
                     yield f"{name} of {eqn.params.get('name', eqn.primitive)}", s
+                elif isinstance(s, Mesh) and s.size > 1:
+                    yield f"{name} of {eqn.primitive}", named_sharding(s, PartitionSpec())
         if eqn.primitive.call_like:
             for body in subjaxprs(eqn.params):
                 yield from _inner_shardings(body.jaxpr if isinstance(body, ClosedJaxpr) else body)
