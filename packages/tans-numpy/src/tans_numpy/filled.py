@@ -6,6 +6,7 @@ import tans_lax as lax
 from tans_core import Array, dtypes, typeof
 from tans_core.sharding import NamedSharding
 from tans_lax.mesh import reshard_array
+from tans_lax.mesh.states import vary_like
 from tans_numpy.creation import Shape, array, as_shape, requested_dtype
 from tans_numpy.dims import repeat_to
 from tans_numpy.operands import (
@@ -180,13 +181,19 @@ def zeros_like(
     return _constant_like(a, 0, dtype, shape, device, out_sharding, "zeros_like")
 
 
+def _varying_like(x: Any, a: Any) -> Any:
+    """Inside of shard_map, let `x` vary along the axes along which `a` does."""
+    aval = getattr(a, "aval", None)
+    return vary_like(x, aval) if getattr(aval, "manual_axes", None) else x
+
+
 def _constant_like(
     a: Any, value: int, dtype: Any, shape: Any, device: Any, out_sharding: Any, where: str
 ) -> Any:
     sharding = _one_place(device, out_sharding, where) or _sharding_like(a, shape, device)
     shape, dtype, weak = _like(a, dtype, shape, where)
     out = _constant(shape=shape, dtype=dtype, value=value, weak=weak, out_sharding=sharding)
-    return _on(out, device)
+    return _on(_varying_like(out, a), device)
 
 
 def ones_like(
@@ -212,4 +219,5 @@ def full_like(
     """Return an array filled with a value, with the shape and dtype of `a`, unless given."""
     out_sharding = out_sharding or _sharding_like(a, shape, device)
     shape, dtype, _ = _like(a, dtype, shape, "full_like")
-    return full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)
+    out = full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)
+    return _varying_like(out, a)
