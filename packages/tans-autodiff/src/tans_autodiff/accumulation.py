@@ -66,9 +66,26 @@ def touches_linear_refs(eqn: Eqn, known: Env) -> bool:
     )
 
 
-def makes_ref(eqn: Eqn) -> bool:
-    """Whether a result is a ref: such a value stays in the linear program whole."""
-    return bool(eqn.effects) and any(is_ref_type(v.aval) for v in eqn.outvars)
+def linear_refs(eqns: Sequence[Eqn], known: Env) -> set[Any]:
+    """Return the refs made by a linear program that something linear is written to.
+
+    The others hold known values, such as those that a checkpointed call computes anew.
+    """
+    made = {v for eqn in eqns if eqn.effects for v in eqn.outvars if is_ref_type(v.aval)}
+    linear: set[Any] = set()
+    while made:
+        found = set(known)
+        more: set[Any] = set()
+        for eqn in eqns:
+            operands = [v for v in eqn.invars if type(v) is not Literal]
+            if all(v in found for v in operands):
+                found.update(v for v in eqn.outvars if v not in linear)
+            else:
+                more.update(v for v in operands if v in made and v in found)
+        if not more:
+            break
+        linear |= more
+    return linear
 
 
 def frozen_cotangent(var: Any, accums: Accums) -> Any:

@@ -10,6 +10,7 @@ from tans_core import dtypes
 from tans_core.dtypes import float0
 from tans_core.errors import message
 from tans_core.hi_types import is_hi_type
+from tans_core.refs import is_ref_type
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 
@@ -129,6 +130,16 @@ def type_of_leaf(name: str, x: Any, kind: str = "argument") -> AbstractValue:
 
 def check_grad_input(name: str, aval: AbstractValue, holomorphic: bool, allow_int: bool) -> None:
     """Raise unless a gradient exists with respect to a value of this type."""
+    if is_ref_type(aval):
+        raise TypeError(
+            message(
+                name,
+                f"a {aval.str_short(False)} as an argument to differentiate",
+                "arrays: the gradient with respect to a ref is accumulated in another ref",
+                "Write _, f_vjp = vjp(f, ref), then f_vjp.with_refs(grad_ref)(1.0). Refs that "
+                "argnums leaves out may be passed.",
+            )
+        )
     if is_hi_type(aval):
         return  # it has the tangent type that it says
     dtype = dtype_of(aval)

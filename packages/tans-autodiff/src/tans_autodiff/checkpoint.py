@@ -14,6 +14,7 @@ from tans_core.config import trace_context
 from tans_core.debug_info import debug_info_of
 from tans_core.errors import TracerBoolConversionError, message
 from tans_core.jaxpr import ClosedJaxpr
+from tans_core.refs import NO_GRAD_NO_REMAT, AccumEffect, WriteEffect
 from tans_core.staging import hoist_consts, trace_to_jaxpr
 from tans_core.trace import Tracer
 from tans_core.tracebacks import api_boundary
@@ -179,6 +180,25 @@ def _static_positions(statics: tuple[int, ...], count: int) -> frozenset[int]:
     return frozenset(i % count for i in statics)
 
 
+def _check_writes(fun: Function, closed: ClosedJaxpr) -> None:
+    """Raise when the function writes to a ref from outside, which can't be done a second time."""
+    for effect in closed.effects:
+        if isinstance(effect, WriteEffect | AccumEffect):
+            aval: Any = closed.in_avals[effect.input_index]
+            if aval.kind != NO_GRAD_NO_REMAT:
+                raise ValueError(
+                    message(
+                        f"checkpoint of {getattr(fun, '__name__', fun)}",
+                        f"a function that writes to a {aval.str_short(False)} from outside, which "
+                        "the backward pass would do again",
+                        "writes to refs that the function makes itself, or to refs of the kind "
+                        "'no_grad_no_remat', which are written on the forward pass only",
+                        "Make the ref with new_ref(x, kind='no_grad_no_remat'), or write to it "
+                        "after the checkpointed call.",
+                    )
+                )
+
+
 def _positions_of(fun: Function, names: Sequence[str]) -> list[int]:
     """Return the positions of arguments that are known by name.
 
@@ -243,6 +263,7 @@ def _record(fun: Function, static: tuple[Any, ...], leaves: list[Any], in_tree: 
         )
         raise
     closed, consts = hoist_consts(closed)
+    _check_writes(fun, closed)
     result = closed, consts, out_tree
     if table is None or any(isinstance(c, Tracer) for c in consts):
         return result  # what captures tracers must not outlive their trace

@@ -1,7 +1,7 @@
 """Forward mode: a trace whose values are pairs of a primal and a tangent."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, override
+from typing import Any, Final, override
 
 from tans_autodiff.body_memo import memoised_on_body
 from tans_core import rules
@@ -10,6 +10,7 @@ from tans_core.dtypes import float0
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.manual_mode import has_manual_axes, unified
 from tans_core.primitive import Primitive
+from tans_core.refs import AbstractRef, empty_ref_p, new_ref_p
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.state import state, swap_trace
@@ -22,6 +23,10 @@ from tans_lax.rows import instantiate_zeros
 type Value = Any  # a concrete array, a Python scalar or a tracer
 type Tangent = Any  # a Value, or a symbolic zero
 type FlatFun = Callable[..., Sequence[Value]]
+
+
+# A ref made during differentiation gets a ref of tangents, whatever it starts with.
+REF_MAKERS: Final = frozenset((new_ref_p, empty_ref_p))
 
 
 def bind_in(
@@ -70,7 +75,7 @@ class JVPTrace(Trace):
                 tangents.append(None)
         parent = self.parent
         assert parent is not None
-        if not touched:
+        if not touched and primitive not in REF_MAKERS:
             return bind_in(parent, primitive, args, params)
         if len(args) > 1 and has_manual_axes():
             cast = unified(primitive, args, [typeof(x) for x in args])
@@ -106,6 +111,8 @@ def fill_zeros(primals: Sequence[Value], tangents: list[Tangent]) -> None:
 
 def has_tangent(aval: AbstractValue) -> bool:
     """Whether values of this type have tangents other than zero."""
+    if type(aval) is AbstractRef and aval.kind is not None:
+        return False
     return getattr(aval.to_tangent(), "dtype", None) != float0
 
 

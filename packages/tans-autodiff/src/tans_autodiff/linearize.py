@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, override
 
 from tans_autodiff.body_memo import memoised_on_body
-from tans_autodiff.jvp import FlatFun, Tangent, Value, as_mask, bind_in, fill_zeros
+from tans_autodiff.jvp import REF_MAKERS, FlatFun, Tangent, Value, as_mask, bind_in, fill_zeros
 from tans_autodiff.split import SplitRowContext, SplitTrace, close_program
 from tans_core import rules
 from tans_core.context import Linearized, Mask
@@ -68,7 +68,7 @@ class LinearizeTrace(Trace):
                 primals.append(x)
                 tangents.append(None)
                 mixed = True
-        if not touched:
+        if not touched and primitive not in REF_MAKERS:
             assert self.parent is not None
             return bind_in(self.parent, primitive, args, params)
         if len(args) > 1 and has_manual_axes():

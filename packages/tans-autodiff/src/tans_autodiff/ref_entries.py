@@ -131,7 +131,8 @@ def backward_inputs(program: BackwardProgram, entries: Sequence[Any] | None) -> 
 
 def _input(entry: Any, aval: AbstractValue) -> LinearInput | GradAccum:
     if isinstance(entry, DontWant):
-        return NullAccum(contents_type(aval))
+        # What is read from a ref may have been written to it: that must reach who wrote it.
+        return (RefAccum if is_ref_type(aval) else NullAccum)(contents_type(aval))
     if is_value(entry) and is_ref_type(typeof(entry)):
         return RefAccum(contents_type(aval), entry)
     return LinearInput(aval.to_tangent())

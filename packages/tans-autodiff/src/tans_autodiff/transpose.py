@@ -12,7 +12,7 @@ from tans_autodiff.accumulation import (
     Logs,
     frozen_cotangent,
     input_mark,
-    makes_ref,
+    linear_refs,
     push_cotangents,
     ref_type_of,
     spread_nulls,
@@ -243,11 +243,14 @@ def seed(
 def evaluate_known(eqns: Sequence[Eqn], known: Env) -> list[Eqn]:
     """Run the equations without linear operands; return the others."""
     linear: list[Eqn] = []
+    refs = linear_refs(eqns, known)
     old_source, old_names = state.source, state.name_stack
     metadata, around = None, xla_metadata.value
     try:
         for eqn in eqns:
-            if not all(type(v) is Literal or v in known for v in eqn.invars) or makes_ref(eqn):
+            if not all(type(v) is Literal or v in known for v in eqn.invars) or (
+                refs and not refs.isdisjoint(eqn.outvars)
+            ):
                 linear.append(eqn)
                 continue
             state.source = eqn.traceback

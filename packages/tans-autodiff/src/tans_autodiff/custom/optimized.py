@@ -49,10 +49,15 @@ class OptimizedForward:
         return found[:count], found[count:], pull
 
 
+def forward_places(count: int, num_captured: tuple[int, int]) -> list[int]:
+    """Return which of the operands the forward program takes."""
+    own, other = num_captured
+    return [*range(own), *range(own + other, count)]
+
+
 def forward_operands(operands: Sequence[Any], num_captured: tuple[int, int]) -> list[Any]:
     """Return the operands that the forward program takes."""
-    own, other = num_captured
-    return [*operands[:own], *operands[own + other :]]
+    return [operands[i] for i in forward_places(len(operands), num_captured)]
 
 
 def remat_opt_dce(used_outputs: Sequence[bool], eqn: Eqn) -> tuple[list[bool], Eqn | None]:

@@ -11,6 +11,7 @@ from tans_core.context import Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_closed
+from tans_core.refs import is_ref_type
 from tans_core.staging import lift_tracer_consts, trace_to_jaxpr
 from tans_lax.control_flow.programs import without_effects
 from tans_xla import device_put
@@ -83,6 +84,7 @@ def recomputation(jaxpr: ClosedJaxpr, nonzero: Mask, policy: Policy | None) -> R
     tangent_avals = [a.to_tangent() for a, nz in zip(body.in_avals, nonzero, strict=True) if nz]
     whole = trace_to_jaxpr(push, [*forward.out_avals[count:], *body.in_avals, *tangent_avals], info)
     whole, used = dce_jaxpr(whole, [True] * len(whole.out_avals))
+    whole, used = _without_unread_refs(whole, used)
     whole, captured = lift_tracer_consts(whole)
     return Recomputation(forward, whole, tuple(used), parts.nonzero_out, captured)
 
@@ -101,8 +103,12 @@ class _Away(NamedTuple):
 def _saved_variables(jaxpr: Jaxpr, policy: Policy | None) -> dict[Var, _Away | None]:
     """Return what is saved, and in which memory."""
     saved: dict[Var, _Away | None] = {}
+    outer = _outer_refs(jaxpr)
     for eqn in jaxpr.eqns:
-        if eqn.primitive is name_p and eqn.params["name"] == ALWAYS_SAVED:
+        if not outer.isdisjoint(eqn.invars):
+            # What is in the ref later may be something else.
+            saved.update(dict.fromkeys(eqn.outvars))
+        elif eqn.primitive is name_p and eqn.params["name"] == ALWAYS_SAVED:
             saved.update(dict.fromkeys(eqn.outvars))
         elif policy is not None:
             decision = policy(eqn.primitive, *(v.aval for v in eqn.invars), **eqn.params)
@@ -115,6 +121,25 @@ def _saved_variables(jaxpr: Jaxpr, policy: Policy | None) -> dict[Var, _Away | N
             elif not (isinstance(decision, Recompute) or decision is False):
                 raise _no_decision(policy, eqn, decision)
     return saved
+
+
+def _outer_refs(jaxpr: Jaxpr) -> set[Any]:
+    return {v for v in (*jaxpr.constvars, *jaxpr.invars) if is_ref_type(v.aval)}
+
+
+def _without_unread_refs(
+    closed: ClosedJaxpr, used: Sequence[bool]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """Leave out refs from outside, which the forward pass has read."""
+    j = closed.jaxpr
+    read = {v for eqn in j.eqns for v in eqn.invars}
+    keep = [v in read or not is_ref_type(v.aval) for v in j.invars]
+    if all(keep):
+        return closed, list(used)
+    invars = [v for v, k in zip(j.invars, keep, strict=True) if k]
+    new = Jaxpr(j.constvars, invars, j.outvars, j.eqns, None, j.debug_info)
+    of_used = iter(keep)
+    return ClosedJaxpr(new, closed.consts), [u and next(of_used) for u in used]
 
 
 def _no_decision(policy: Policy, eqn: Any, decision: Any) -> TypeError:
@@ -155,9 +180,12 @@ def _reading_saved(closed: ClosedJaxpr, saved: Sequence[Var]) -> ClosedJaxpr:
     j = closed.jaxpr
     given = set(saved)
     renamed: dict[Var, Var] = {}
+    outer = _outer_refs(j)
     eqns = []
     for eqn in j.eqns:
-        if eqn.outvars and all(v in given for v in eqn.outvars):
+        if all(v in given for v in eqn.outvars) and (
+            eqn.outvars or not outer.isdisjoint(eqn.invars)
+        ):
             continue
         # An equation that is kept for some results must not define the saved ones again.
         outvars = [renamed.setdefault(v, Var(v.aval)) if v in given else v for v in eqn.outvars]

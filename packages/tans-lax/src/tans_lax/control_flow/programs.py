@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from tans_core.refs import is_ref_type
 from tans_core.staging import trace_to_jaxpr
 from tans_core.types import AbstractValue
 from tans_lax.control_flow.memo import BodyMemo
@@ -139,18 +140,29 @@ def pruned(
     return (closed if small is None else small), used
 
 
-def without_effects(closed: ClosedJaxpr) -> ClosedJaxpr:
+def without_effects(closed: ClosedJaxpr, keep_input_refs: bool = False) -> ClosedJaxpr:
     """Drop effects whose results nobody reads, for programs that repeat a computation.
 
-    The repetition is for values only: its effects have happened already.
+    The repetition is for values only: its effects have happened already. Refs that the program
+    makes are made anew, with all that is written to them and read.
+
+    Args:
+      closed: the program.
+      keep_input_refs: whether writes to refs that are inputs are kept.
     """
     if not closed.effects:
         return closed
     live: set[Any] = set(closed.jaxpr.outvars)
+    inputs = (*closed.jaxpr.constvars, *closed.jaxpr.invars)
+    outer = {v for v in inputs if is_ref_type(v.aval)}
+    if keep_input_refs:
+        live |= outer
+        outer = set()
     kept: list[Eqn] = []
     for eqn in reversed(closed.eqns):
         if eqn.effects:
-            if not any(v in live for v in eqn.outvars):
+            own = [v for v in eqn.invars if is_ref_type(v.aval) and v not in outer]
+            if not any(v in live for v in (*eqn.outvars, *own)):
                 continue
             eqn = _quiet(eqn)  # noqa: PLW2901
         kept.append(eqn)
@@ -170,7 +182,7 @@ def _quiet(eqn: Eqn) -> Eqn:
 
 def _quiet_param(value: Any) -> Any:
     if isinstance(value, ClosedJaxpr):
-        return without_effects(value)
+        return without_effects(value, keep_input_refs=True)
     if type(value) is tuple and _bodies(value):
         return tuple(map(_quiet_param, value))
     return value

@@ -73,7 +73,7 @@ def _cond_linearize(
     joined = join_parts(parts, len(nz_out))
     outs, residuals = _run_first(joined, index, ins, params)
     outs_dot: list[Value] = []
-    if any(nz_out):
+    if any(nz_out) or any(b.effects for b in joined.second):
         dots = [t for t in tangents[1:] if not is_zero(t)]
         outs_dot = bind_lifted(index, [*residuals, *dots], joined.second, params)
     return outs, merge(nz_out, _zero_tangents(branches, nz_out), outs_dot)

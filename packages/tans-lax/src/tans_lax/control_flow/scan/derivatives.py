@@ -137,7 +137,7 @@ def _bind_second(
       ins: the second part's own constants, carries and xs.
       params: the scan's other params.
     """
-    if not body.out_avals:
+    if not body.out_avals and not body.effects:
         return []
     consts, carry, xs = ins
     n_res = len(residuals)
