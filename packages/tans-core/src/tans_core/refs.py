@@ -270,8 +270,8 @@ type Transforms = tuple[Transform, ...]
 _FAMILY: Final = "tans_refs.operations"
 
 
-def _operation(name: str, multiple_results: bool = False) -> Primitive:
-    return Primitive(name, _FAMILY, multiple_results=multiple_results, takes_refs=True)
+def _operation(name: str, **options: bool) -> Primitive:
+    return Primitive(name, _FAMILY, takes_refs=True, **options)
 
 
 # new_ref(init; kind, memory_space, pin) -> ref
@@ -279,15 +279,15 @@ new_ref_p: Final = _operation("new_ref")
 # empty_ref(; ty, memory_space, pin) -> ref
 empty_ref_p: Final = _operation("empty_ref")
 # freeze(ref) -> value
-freeze_p: Final = _operation("freeze")
+freeze_p: Final = _operation("freeze", custom_staging=True)
 # free_ref(ref) ->
-free_ref_p: Final = _operation("free_ref", multiple_results=True)
+free_ref_p: Final = _operation("free_ref", multiple_results=True, custom_staging=True)
 # get(ref, *indices; transforms) -> value
-get_p: Final = _operation("get")
+get_p: Final = _operation("get", custom_staging=True)
 # swap(ref, value, *indices; transforms) -> old value
-swap_p: Final = _operation("swap")
+swap_p: Final = _operation("swap", custom_staging=True)
 # addupdate(ref, value, *indices; transforms) ->
-addupdate_p: Final = _operation("addupdate", multiple_results=True)
+addupdate_p: Final = _operation("addupdate", multiple_results=True, custom_staging=True)
 
 
 # ---- concrete refs -------------------------------------------------------------------------------
@@ -332,3 +332,13 @@ class RefCell:
 
 
 register_value_type(RefCell, lambda x: x.aval)
+
+
+class RefView:
+    """Base of views of a part of a ref; `jit` takes them as arguments."""
+
+    __slots__ = ()
+
+    def opened(self) -> Any:
+        """Return a tree of the ref and the dynamic indices, which unflattens to a view of them."""
+        raise NotImplementedError

@@ -1,10 +1,12 @@
 """Reading and writing refs, traced refs and views of them."""
 
-from typing import Any
+from typing import Any, override
 
+from tans_core import tree_util
 from tans_core.dtypes import is_inexact
 from tans_core.refs import (
     RefCell,
+    RefView,
     Transform,
     Transforms,
     addupdate_p,
@@ -23,7 +25,7 @@ from tans_refs.parts import part_type
 type Value = Any
 
 
-class TransformedRef:
+class TransformedRef(RefView):
     """A view of a part of a ref; reads and writes go to the ref.
 
     Made by ``ref.at[index]`` and by the methods `reshape`, `transpose` and `bitcast`.
@@ -42,6 +44,31 @@ class TransformedRef:
         self.indices = indices
         inner = part_type(typeof(ref).inner_aval, transforms, leaf_types(indices))
         self.aval = typeof(ref).update(inner_aval=inner)
+
+    @override
+    def opened(self) -> "OpenView":
+        return OpenView(self.transforms, (self.ref, *self.indices))
+
+
+class OpenView:
+    """A view as a tree: its leaves are the ref and the dynamic indices."""
+
+    __slots__ = ("parts", "transforms")
+
+    def __init__(self, transforms: Transforms, parts: tuple[Any, ...]) -> None:
+        self.transforms = transforms
+        self.parts = parts
+
+    @staticmethod
+    def closed(transforms: Transforms, parts: Any) -> Any:
+        """Return the view, or the tree when its leaves are placeholders."""
+        ref, *indices = parts
+        if isinstance(ref, RefCell) or (isinstance(ref, Tracer) and is_ref_type(ref.aval)):
+            return TransformedRef(ref, transforms, tuple(indices))
+        return OpenView(transforms, tuple(parts))
+
+
+tree_util.register_pytree_node(OpenView, lambda v: (v.parts, v.transforms), OpenView.closed)
 
 
 def base_of(target: Any, operation: str) -> tuple[Any, Transforms, tuple[Any, ...], Any]:

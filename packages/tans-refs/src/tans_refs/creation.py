@@ -160,7 +160,7 @@ def free_ref(ref: Any) -> tuple[()]:
 
 def end(ref: RefCell, operation: str, how: str) -> Value:
     """End a concrete ref and return its array."""
-    array = ref.take(operation)
+    array = eager.held(ref, operation)
     ref.end(how)
     return array
 

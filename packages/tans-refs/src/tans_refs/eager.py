@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from tans_core.cache import register_cache
+from tans_core.errors import UnexpectedTracerError
 from tans_core.refs import (
     AbstractRef,
     RefCell,
@@ -18,6 +19,7 @@ from tans_core.refs import (
     swap_p,
 )
 from tans_core.rules import types
+from tans_core.staging import leak_message
 from tans_core.values import typeof
 from tans_refs.values import add_to_part, read_part, write_part
 from tans_xla.jit import jit
@@ -90,26 +92,37 @@ def copied(x: Value) -> Value:
     return strong(x)
 
 
+def held(ref: Any, operation: str) -> Any:
+    """Return the array of a concrete ref.
+
+    Raises:
+      UnexpectedTracerError: a traced ref was used after its function was traced.
+    """
+    if isinstance(ref, RefCell):
+        return ref.take(operation)
+    raise UnexpectedTracerError(leak_message(ref))
+
+
 def get(cell: RefCell, transforms: Transforms, indices: Any) -> Value:
     """Read a part of a concrete ref."""
-    return _reader(transforms)(cell.take("get"), *indices)
+    return _reader(transforms)(held(cell, "get"), *indices)
 
 
 def put(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
     """Write a part of a concrete ref."""
-    array = cell.take("set")
+    array = held(cell, "set")
     _store(cell, array, lambda: (_writer(transforms)(array, value, *indices), None))
 
 
 def swap(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> Value:
     """Write a part of a concrete ref and return what was there."""
-    array = cell.take("swap")
+    array = held(cell, "swap")
     return _store(cell, array, lambda: _swapper(transforms)(array, value, *indices))
 
 
 def addupdate(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
     """Add to a part of a concrete ref."""
-    array = cell.take("addupdate")
+    array = held(cell, "addupdate")
     _store(cell, array, lambda: (_adder(transforms)(array, value, *indices), None))
 
 

@@ -17,7 +17,7 @@ from tans_core import rules
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
 from tans_core.debug_info import user_line
-from tans_core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal
+from tans_core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.refs import has_refs, is_ref_type, writes
 from tans_core.staging import JaxprTrace, trace_to_jaxpr
@@ -213,6 +213,18 @@ def body_rule(primitive: Primitive, name: str) -> Rule:
         if not pure.out_avals:
             return [], {}
         outs = primitive.bind(*operands, **params | {name: pure})
+        count = len(outs) - len(written)
+        return outs[:count], dict(zip(written, outs[count:], strict=True))
+
+    return rule
+
+
+def inline_rule(name: str) -> Rule:
+    """Return the row of a call that is lowered as the body in the param `name`, in place."""
+
+    def rule(ctx: DischargeContext, *operands: Value, **params: Any) -> Any:
+        pure, written = ctx.discharge(params[name])
+        outs = eval_closed(pure, *operands)
         count = len(outs) - len(written)
         return outs[:count], dict(zip(written, outs[count:], strict=True))
 

@@ -47,6 +47,7 @@ _PUBLIC: Final = {
     "tans_xla.shards": "Shard",
     "tans_xla.transfer": "copy_to_host_async",
     "tans_batching": "vmap",
+    "tans_refs": "Ref empty_ref free_ref freeze new_ref",
     "tans_autodiff": """
         ad checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp
         fwd_and_bwd grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize remat
@@ -56,7 +57,7 @@ _PUBLIC: Final = {
 _SUBMODULES: Final = frozenset(
     """
     ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors experimental
-    flatten_util image lax nn numpy ops random scipy sharding stages test_util tree tree_util typing
+    flatten_util image lax nn numpy ops random ref scipy sharding stages test_util tree tree_util typing
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}

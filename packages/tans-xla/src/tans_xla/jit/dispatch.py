@@ -6,7 +6,7 @@ from typing import Any
 from tans_core import JaxprTrace, eval_jaxpr, recording_trace, state
 from tans_core.config import concrete_mesh
 from tans_core.debug_info import CallInfo, DebugInfo, name_of
-from tans_core.refs import is_ref_type
+from tans_core.refs import RefView, is_ref_type
 from tans_core.sharding import single_device_sharding
 from tans_core.staging import infer
 from tans_core.trace import eval_trace
@@ -20,7 +20,7 @@ from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.explicit_shardings import result_shardings
 from tans_xla.jit import high
 from tans_xla.jit.primitive import jit_p
-from tans_xla.jit.refs import PureProgram, run_with_refs
+from tans_xla.jit.refs import PureProgram, opened, run_with_refs
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import Inline, JitOptions, normalize
 from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
@@ -54,6 +54,9 @@ class Jitted:
         """Split the arguments and record the program (or find it)."""
         call = Call(self.options, self.name, args, kwargs)
         key = key_of(call)
+        if key is None and any(isinstance(x, RefView) for x in call.leaves):
+            call = opened(call)
+            key = key_of(call)
         refs = key is not None and any(map(is_ref_type, key[1]))
         if refs:
             self._check_refs((), call, traced_for)

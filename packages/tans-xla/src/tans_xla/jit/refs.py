@@ -7,7 +7,8 @@ value; the refs get the new arrays once the program was started without an error
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tans_core.refs import RefCell, is_ref_type
+from tans_core.refs import RefCell, RefView, is_ref_type
+from tans_core.tree import registry
 from tans_xla import debug_checks
 from tans_xla import placement as placements
 from tans_xla.discharge import discharged
@@ -106,6 +107,12 @@ class PureProgram:
             debug_checks.check_call(values, program.closed, arrays, jitted.name)
         result = tuple(found)
         return result, executable.fast_path(result, ()), False
+
+
+def opened(call: "Call") -> "Call":
+    """Return the call with views of refs replaced by the refs and indices they consist of."""
+    leaves = [x.opened() if isinstance(x, RefView) else x for x in call.leaves]
+    return call.replace(*registry.flatten(call.in_tree.unflatten(leaves)))
 
 
 def arrays_of(values: Sequence[Value], ref_inputs: Sequence[int], name: str) -> list[Value]:

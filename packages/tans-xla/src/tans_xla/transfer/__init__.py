@@ -8,6 +8,7 @@ import numpy as np
 from tans_core import tree
 from tans_core.dtypes import ExtendedDType
 from tans_core.primitive import Primitive
+from tans_core.refs import RefCell
 from tans_core.trace import Tracer
 from tans_xla import guards
 from tans_xla._jaxlib import (
@@ -155,6 +156,8 @@ def _get_leaf(x: Any) -> Any:
         return host_value(x)
     if isinstance(getattr(getattr(x, "aval", None), "dtype", None), ExtendedDType):
         return x  # keys have no NumPy form
+    if isinstance(x, RefCell):
+        return x
     to_array = getattr(x, "__array__", None)
     return x if to_array is None else to_array()
 

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from tans_core import ArrayImpl, Primitive, dtypes, is_evaluating, tree, typeof
+from tans_xla.ref_checks import is_ref
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -45,7 +46,7 @@ def optimization_barrier(operand: Any, /) -> Any:
     All leaves are computed before any of the results is used.
 
     Args:
-      operand: pytree of arrays of any shape and dtype.
+      operand: pytree of arrays of any shape and dtype; refs come out as they are.
 
     Raises:
       TypeError: a leaf is not an array.
@@ -55,7 +56,8 @@ def optimization_barrier(operand: Any, /) -> Any:
       [1.0, 2.0]
     """
     leaves, structure = tree.flatten(operand)
-    return tree.unflatten(structure, optimization_barrier_p.bind(*leaves))
+    arrays = iter(optimization_barrier_p.bind(*(x for x in leaves if not is_ref(x))))
+    return tree.unflatten(structure, [x if is_ref(x) else next(arrays) for x in leaves])
 
 
 def stage(x: Value, /) -> Value:
