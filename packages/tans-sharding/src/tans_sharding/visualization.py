@@ -30,7 +30,7 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     Example:
       >>> import numpy as np
       >>> from tans_sharding.visualization import visualize_array_sharding
-      >>> visualize_array_sharding(np.ones(4), use_color=False, min_width=7)
+      >>> visualize_array_sharding(np.ones(4), use_color=False, scale=0.3, min_width=7)
       ┌───────┐
       │ CPU 0 │
       └───────┘
@@ -200,7 +200,8 @@ def sharding_svg(x: Any, *, title: str | None = None) -> str:
     lay = lay_of(x)
     rows = lay.axes[0][1] if len(lay.axes) > 1 else 1
     columns = len(lay.parts) // rows
-    width = max(24 + columns * _CELL, 380)
+    headline = title or _title(lay)
+    width = max(24 + columns * _CELL, 24 + 7 * max(len(headline), len(lay.states)))
     height = 58 + rows * (_CELL + 8) + (20 if lay.states else 0)
     colours: dict[Any, str] = {}
     for part in lay.parts:
@@ -219,7 +220,7 @@ def sharding_svg(x: Any, *, title: str | None = None) -> str:
         'patternTransform="rotate(45)"><line y2="6" stroke="#fff" stroke-width="3"/>'
         "</pattern></defs>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
-        f'<text x="12" y="20" font-size="14">{escape(title or _title(lay))}</text>',
+        f'<text x="12" y="20" font-size="14">{escape(headline, quote=False)}</text>',
         _label(12, 38, _arrows(lay)),
     ]
     return "\n".join([*head, *body, "</svg>"])
@@ -263,4 +264,4 @@ def _device(
 
 
 def _label(x: float, y: float, text: str) -> str:
-    return f'<text x="{x}" y="{y}" fill="#333">{escape(text)}</text>'
+    return f'<text x="{x}" y="{y}" fill="#333">{escape(text, quote=False)}</text>'
