@@ -168,7 +168,7 @@ def algorithm_text(
         lhs, rhs, accumulation = (_element(np.dtype(t)) for t in algorithm[:3])
         return _attribute(lhs, rhs, accumulation, *algorithm[3:])
     if algorithm.is_f8:
-        imprecise = algorithm.name.endswith("F32_FAST_ACCUM")
+        imprecise = algorithm.name.endswith("_FAST_ACCUM")
         return _attribute(_element(lhs_dtype), _element(rhs_dtype), "f32", 1, 1, 1, imprecise)
     precision, accumulation, passes = _ATTRIBUTES[algorithm]
     return _attribute(precision, precision, accumulation, 1, 1, passes, False)

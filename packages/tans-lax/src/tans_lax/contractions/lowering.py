@@ -7,7 +7,7 @@ import numpy as np
 
 from tans_core import Primitive, ShapedArray
 from tans_core.dtype_queries import issubdtype
-from tans_core.dtypes import SMALL_FLOATS
+from tans_core.dtypes import SMALL_FLOATS, is_complex
 from tans_lax.contractions import dot_general_p
 from tans_lax.contractions.algorithms import DotAlgorithm, DotAlgorithmPreset, algorithm_text
 from tans_lax.contractions.precision import CanonicalPrecision
@@ -92,6 +92,20 @@ def _may_stay_mixed(lhs_dtype: Any, rhs_dtype: Any, platforms: tuple[str, ...]) 
     )
 
 
+def refuse_complex(
+    function: str, precision: DotAlgorithm | DotAlgorithmPreset, lhs_dtype: Any, rhs_dtype: Any
+) -> None:
+    """Raise where an algorithm, which is one of real numbers, would drop imaginary parts."""
+    if precision is DotAlgorithmPreset.DEFAULT:
+        return
+    if is_complex(lhs_dtype) or is_complex(rhs_dtype):
+        raise ValueError(
+            f"{function}: given precision {precision} and operands of dtype {lhs_dtype} and "
+            f"{rhs_dtype}; expected real operands, since algorithms are those of real numbers. "
+            "Give a level such as 'highest', or multiply real and imaginary parts."
+        )
+
+
 def _check_platforms(
     precision: DotAlgorithm | DotAlgorithmPreset, platforms: tuple[str, ...]
 ) -> None:
@@ -107,6 +121,7 @@ def _algorithm_types(
     precision: DotAlgorithm | DotAlgorithmPreset, lhs_dtype: Any, rhs_dtype: Any, out_dtype: Any
 ) -> tuple[Any, Any, Any]:
     """Return the dtypes of the operands as stored and of the product."""
+    refuse_complex("dot_general", precision, lhs_dtype, rhs_dtype)
     if isinstance(precision, DotAlgorithm):
         lhs, rhs, accumulation = (np.dtype(t) for t in precision[:3])
         return lhs, rhs, accumulation

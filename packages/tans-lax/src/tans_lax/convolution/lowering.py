@@ -9,6 +9,7 @@ from tans_core import Primitive
 from tans_core.dtypes import is_complex
 from tans_lax.contractions.lowering import precision_config
 from tans_lax.convolution import conv_general_dilated_p
+from tans_lax.convolution.algorithms import conv_plan
 from tans_lax.convolution.dimensions import ConvDimensionNumbers
 from tans_lax.reductions.lowering import part_of
 from tans_xla import hlo
@@ -36,6 +37,7 @@ def _conv_lower(ctx: Any, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
         # StableHLO refuses an empty kernel, which the transpose of an empty result has.
         return hlo.zeros(out_aval)
     spatial = len(params["window_strides"])
+    plan = conv_plan(params["precision"], ctx.platforms, ctx.avals_in, out_aval)
     attributes = {
         "window_strides": hlo.i64s(params["window_strides"]),
         "padding": hlo.i64_matrix(params["padding"], 2),
@@ -45,15 +47,25 @@ def _conv_lower(ctx: Any, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
         "dimension_numbers": _numbers_attribute(params["dimension_numbers"]),
         "feature_group_count": hlo.i64(params["feature_group_count"]),
         "batch_group_count": hlo.i64(params["batch_group_count"]),
-        "precision_config": precision_config(params["precision"]),
+        "precision_config": precision_config(plan.levels),
     }
 
     def convolve(kind: Any, x: IrValue, y: IrValue) -> IrValue:
         return hlo.op1("stablehlo.convolution", kind, (x, y), attributes)
 
     if not is_complex(ctx.avals_in[0].dtype):
-        return convolve(hlo.ir_type(out_aval), lhs, rhs)
+        lhs, rhs = (
+            _stored(x, aval, plan.storage) for x, aval in zip((lhs, rhs), ctx.avals_in, strict=True)
+        )
+        sums = out_aval if plan.sums is None else out_aval.update(dtype=plan.sums)
+        out = convolve(hlo.ir_type(sums), lhs, rhs)
+        return out if sums.dtype == out_aval.dtype else hlo.convert(out, out_aval)
     return _complex_conv(convolve, lhs, rhs, out_aval)
+
+
+def _stored(x: IrValue, aval: Any, dtype: Any) -> IrValue:
+    # A float64 dtype equals None.
+    return x if dtype is None or dtype == aval.dtype else hlo.convert(x, aval.update(dtype=dtype))
 
 
 def _complex_conv(
