@@ -6,6 +6,7 @@ from typing import Any
 
 from tans_autodiff.custom import custom_jvp_call_p
 from tans_autodiff.custom.calls import JVPCall
+from tans_autodiff.custom.refs import check_distinct_refs
 from tans_autodiff.results import as_array, tangent_result
 from tans_autodiff.signature import Positions
 from tans_core import tree
@@ -106,6 +107,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
             return self.fun(*args)
         static, others = self._positions.partition(args)
         leaves, in_tree = tree.flatten(others)
+        check_distinct_refs(self._name, leaves)
         call = JVPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.rule = self.jvp
         call.rule_name = getattr(self.jvp, "__name__", "jvp")

@@ -8,6 +8,7 @@ from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import Returns, VJPCall
 from tans_autodiff.custom.forward_again import ForwardThenAgain
 from tans_autodiff.custom.optimized import OptimizedForward
+from tans_autodiff.custom.refs import check_distinct_refs
 from tans_autodiff.signature import Positions
 from tans_core import tree
 from tans_core.errors import UnexpectedTracerError, message
@@ -211,6 +212,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         if is_evaluating():
             return self.fun(*args)
         leaves, in_tree = tree.flatten(others)
+        check_distinct_refs(self._name, leaves)
         call = VJPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.fwd, call.bwd, call.returns = self.fwd, self.bwd, self._returns
         if self.rem is not None:

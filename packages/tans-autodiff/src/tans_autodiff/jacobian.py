@@ -82,21 +82,21 @@ def jacfwd(
         def push(tangents: tuple[Pytree, ...]) -> Any:
             return jvp(of_selected, inputs, tangents, has_aux)
 
-        *results, columns = _push_basis(push, inputs, has_aux)
+        aux, columns = _push_basis(push, inputs, has_aux)
         example = args[where[0]] if isinstance(nums, int) else inputs
         jacobian = tree.map(lambda y: _unstack(example, y, -1), columns)
-        return (jacobian, results[1]) if has_aux else jacobian
+        return (jacobian, aux) if has_aux else jacobian
 
     return jacobian_of
 
 
-def _push_basis(push: Function, inputs: tuple[Pytree, ...], has_aux: bool) -> tuple[Any, ...]:
+def _push_basis(push: Function, inputs: tuple[Pytree, ...], has_aux: bool) -> tuple[Any, Any]:
     basis = _standard_basis(inputs)
     if has_aux:
-        y, y_dot, aux = vmap(push, out_axes=(None, -1, None))(basis)
-        return y, aux, y_dot
-    y, y_dot = vmap(push, out_axes=(None, -1))(basis)
-    return y, y_dot
+        aux, y_dot = vmap(lambda t: push(t)[:0:-1], out_axes=(None, -1))(basis)
+        return aux, y_dot
+    # The primal output isn't asked for: it is mapped too when the function makes refs.
+    return None, vmap(lambda t: push(t)[1], out_axes=-1)(basis)
 
 
 def jacrev(

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from tans_autodiff.captured_context import CapturedContext
 from tans_autodiff.custom.pulls import AccumPull, Pull
+from tans_autodiff.custom.refs import check_no_refs_returned, check_residual_refs
 from tans_autodiff.signature import Positions
 from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 from tans_core import tree
@@ -55,6 +56,7 @@ class CustomCall:
         """Run the function itself."""
         args = self.positions.join(self.static, self.in_tree.unflatten(leaves))
         outs, self.out_tree = tree.flatten(self.fun(*args))
+        check_no_refs_returned(self.name, outs)
         return outs
 
 
@@ -148,6 +150,7 @@ class VJPCall(CustomCall):
             )
         self.out_tree = out_tree
         residuals, res_tree = tree.flatten(result[1])
+        check_residual_refs(self, primals, residuals)
         in_avals = [typeof(x) for x in primals]
         kind = AccumPull if self.returns == "accums" else Pull
         return outs, residuals, kind(self, res_tree, out_tree, in_avals)
