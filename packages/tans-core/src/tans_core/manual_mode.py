@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core import rules
+from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, auto_pcast
 from tans_core.primitive import Primitive
 
@@ -26,6 +27,12 @@ preduced_p: Final = Primitive("preduced", family=_FAMILY)
 """Params: axes. From invarying to reduced."""
 
 _NO_AXES: Final[Axes] = frozenset()
+
+
+_UNKNOWN: Final = object()
+_CASTS: Final[dict[Any, Any]] = {}
+_CASTS_LIMIT: Final = 1 << 14
+register_cache(_CASTS.clear)
 
 
 def varying_types(
@@ -56,8 +63,16 @@ def unified(primitive: Primitive, args: Sequence[Any], avals: Sequence[Any]) -> 
     Raises:
       ValueError: such an operand is unreduced there, or the flag auto_pcast is off.
     """
-    casts = [] if primitive.call_like else _casts(primitive, tuple(avals))
-    if not any(casts):
+    if primitive.call_like:
+        return None
+    key = (tuple(avals), abstract_mesh.value, auto_pcast.value)
+    casts = _CASTS.get(key, _UNKNOWN)
+    if casts is _UNKNOWN:
+        casts = _casts(primitive, key[0])
+        if len(_CASTS) >= _CASTS_LIMIT:
+            _CASTS.clear()
+        _CASTS[key] = casts
+    if not casts:
         return None
     out = list(args)
     for i, steps in enumerate(casts):
@@ -77,11 +92,11 @@ def has_manual_axes() -> bool:
     return mesh is not None and bool(mesh.manual_axes)
 
 
-def _casts(primitive: Primitive, avals: tuple[Any, ...]) -> list[list[Cast]]:
+def _casts(primitive: Primitive, avals: tuple[Any, ...]) -> list[list[Cast]] | None:
     sets = [getattr(a, "manual_axes", None) for a in avals]
     known = [s for s in sets if s is not None]
     if all(s == known[0] for s in known):
-        return []
+        return None
     union = _NO_AXES.union(*known)
     casts: list[list[Cast]] = []
     for aval, own in zip(avals, sets, strict=True):

@@ -106,7 +106,8 @@ def _positions(given: int | Iterable[int]) -> tuple[int, ...]:
 
 def _check_in_axes(in_axes: Any) -> Any:
     if not (in_axes is None or isinstance(in_axes, int | tuple)):
-        raise TypeError(
+        error = ValueError if isinstance(in_axes, list) else TypeError
+        raise error(
             message(
                 "pmap",
                 f"in_axes={in_axes!r} of type {type(in_axes).__name__}",

@@ -18,6 +18,7 @@ from tans_sharding.shard_mapping.boundary import inner_mesh, manual_context, par
 from tans_sharding.shard_mapping.primitive import shard_map_p as shard_map_p
 from tans_sharding.shard_mapping.specs import (
     INFER,
+    Argument,
     check_in_spec,
     check_inferable,
     check_names,
@@ -138,7 +139,7 @@ class _Mapped:
         avals = [_type_of(x, i, info) for i, x in enumerate(leaves)]
         specs = self._in_specs(abstract, axes, args, avals, static)
         for i, (spec, aval) in enumerate(zip(specs, avals, strict=True)):
-            check_in_spec(abstract, axes, spec, aval, info.arg_names[i])
+            check_in_spec(abstract, axes, spec, aval, Argument(info, i, aval))
         body = _Body(self, abstract, axes, in_tree, static, info)
         closed = body.trace(
             [
@@ -235,10 +236,10 @@ class _Body:
         outs, self.out_tree = flatten_output(out, self.info)
         full = tree.unflatten(self.out_tree, list(range(len(outs))))
         self.out_specs = spread("out_specs", mapped.out_specs, full)
-        names = [f"result {i}" if len(outs) > 1 else "the result" for i in range(len(outs))]
+        count = len(outs)
         return [
-            settle_output(self.outer, self.axes, spec, x, typeof(x), name, mapped.check)
-            for spec, x, name in zip(self.out_specs, outs, names, strict=True)
+            settle_output(self.outer, self.axes, spec, x, typeof(x), (i, count), mapped.check)
+            for i, (spec, x) in enumerate(zip(self.out_specs, outs, strict=True))
         ]
 
 

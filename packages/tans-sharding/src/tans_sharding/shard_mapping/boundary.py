@@ -1,11 +1,13 @@
 """From types outside of a mapped function to those inside, and back."""
 
+import functools
 import math
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from tans_core import ShapedArray
+from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, axis_env, check_vma
 from tans_core.explicit_mode import spec_of, type_sharding
 from tans_core.hi_types import is_hi_type
@@ -67,6 +69,7 @@ def part_shape(mesh: Any, spec: PartitionSpec, shape: Sequence[int]) -> tuple[in
     )
 
 
+@functools.lru_cache(maxsize=4096)
 def part_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, check: bool) -> Any:
     """Return the type inside of a value of type `aval` outside.
 
@@ -98,6 +101,7 @@ def part_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, check: bool
     )
 
 
+@functools.lru_cache(maxsize=4096)
 def whole_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any) -> Any:
     """Return the type outside of a result of type `aval` inside.
 
@@ -146,3 +150,7 @@ def residual_spec(mesh: Any, axes: Axes, aval: Any, check: bool) -> Any:
     if own.unreduced:
         states["unreduced_kind"] = own.unreduced_kind
     return PartitionSpec(*([leading] if leading else []), **states)
+
+
+register_cache(part_type.cache_clear)
+register_cache(whole_type.cache_clear)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core import ShapedArray, tree
+from tans_core.cache import register_cache
 from tans_core.errors import message
 from tans_core.explicit_mode import spec_of
 from tans_core.hi_types import HiPspec, is_hi_type
@@ -72,7 +73,42 @@ def inferred(mesh: Any, axes: Axes, aval: Any) -> PartitionSpec:
     return restricted(spec_of(aval), axes)
 
 
-def check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, name: str) -> None:
+class Argument:
+    """An argument as messages call it; the text is made when one is."""
+
+    __slots__ = ("_aval", "_index", "_info")
+
+    def __init__(self, info: Any, index: int, aval: Any) -> None:
+        self._info = info
+        self._index = index
+        self._aval = aval
+
+    def __str__(self) -> str:
+        name = self._info.arg_names[self._index]
+        return f"argument {name} of type {self._aval.str_short(False)}"
+
+
+class Result:
+    """A result as messages call it."""
+
+    __slots__ = ("_aval", "_place")
+
+    def __init__(self, place: tuple[int, int], aval: Any) -> None:
+        self._place = place
+        self._aval = aval
+
+    def __str__(self) -> str:
+        index, count = self._place
+        name = f"result {index}" if count > 1 else "the result"
+        return f"{name} of type {self._aval.str_short(False)}"
+
+
+_CHECKED: Final[set[Any]] = set()
+_CHECKED_LIMIT: Final = 1 << 14
+register_cache(_CHECKED.clear)
+
+
+def check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, what: Argument) -> None:
     """Check the spec of one argument.
 
     Args:
@@ -80,13 +116,22 @@ def check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, name: s
       axes: the mapped axes.
       spec: the argument's spec.
       aval: its type.
-      name: what it is called in messages.
+      what: what it is called in messages.
 
     Raises:
       ValueError: the spec does not fit the mesh, the shape, or in explicit mode the type.
       NotImplementedError: unreduced or reduced along an axis while other axes are not mapped.
     """
-    what = f"argument {name} of type {aval.str_short(False)}"
+    key = (mesh, axes, spec, aval)
+    if key in _CHECKED:
+        return
+    _check_in_spec(mesh, axes, spec, aval, what)
+    if len(_CHECKED) >= _CHECKED_LIMIT:
+        _CHECKED.clear()
+    _CHECKED.add(key)
+
+
+def _check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, what: Argument) -> None:
     if is_hi_type(aval) or isinstance(spec, HiPspec):
         check_user_spec(spec, aval, "in_specs", what)
         return
@@ -119,7 +164,7 @@ def check_in_spec(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, name: s
         )
 
 
-def check_user_spec(spec: Any, aval: Any, name: str, what: str) -> None:
+def check_user_spec(spec: Any, aval: Any, name: str, what: Any) -> None:
     """Raise TypeError unless a spec of a user type stands for a value of one."""
     if not (is_hi_type(aval) and isinstance(spec, HiPspec)):
         raise TypeError(
@@ -136,7 +181,7 @@ def _ndim(aval: Any) -> int:
     return getattr(aval, "ndim", 0)
 
 
-def check_fits_mesh(mesh: Any, axes: Axes, spec: PartitionSpec, name: str, what: str) -> None:
+def check_fits_mesh(mesh: Any, axes: Axes, spec: PartitionSpec, name: str, what: Any) -> None:
     """Raise ValueError unless a spec names mapped axes only, each once."""
     named = spec_axes_and_states(spec, name, what)
     for axis in named:
@@ -164,7 +209,7 @@ def check_fits_mesh(mesh: Any, axes: Axes, spec: PartitionSpec, name: str, what:
     check_pspec(mesh, spec)
 
 
-def spec_axes_and_states(spec: PartitionSpec, name: str, what: str) -> list[Any]:
+def spec_axes_and_states(spec: PartitionSpec, name: str, what: Any) -> list[Any]:
     """Return all axes that a spec names; refuses unconstrained entries."""
     if any(p is UNCONSTRAINED for p in spec.partitions):
         raise ValueError(
@@ -178,7 +223,7 @@ def spec_axes_and_states(spec: PartitionSpec, name: str, what: str) -> list[Any]
     return [*spec_axes(spec), *spec.unreduced, *spec.reduced]
 
 
-def _check_shape(mesh: Any, spec: PartitionSpec, aval: Any, what: str) -> None:
+def _check_shape(mesh: Any, spec: PartitionSpec, aval: Any, what: Any) -> None:
     if len(spec.partitions) > _ndim(aval):
         raise ValueError(
             message(
@@ -204,14 +249,20 @@ def _check_shape(mesh: Any, spec: PartitionSpec, aval: Any, what: str) -> None:
 
 
 def settle_output(
-    mesh: Any, axes: Axes, spec: PartitionSpec, x: Value, aval: Any, name: str, check: bool
+    mesh: Any,
+    axes: Axes,
+    spec: PartitionSpec,
+    x: Value,
+    aval: Any,
+    place: tuple[int, int],
+    check: bool,
 ) -> Value:
     """Check one result inside the body against its spec; make it vary as the spec says.
 
     Raises:
       ValueError: the spec does not fit the mesh, the rank, or the states of the value.
     """
-    what = f"{name} of type {aval.str_short(False)}"
+    what = Result(place, aval)
     if is_hi_type(aval) or isinstance(spec, HiPspec):
         check_user_spec(spec, aval, "out_specs", what)
         return x
@@ -250,7 +301,7 @@ def settle_output(
     return pvary_p.bind(x, axes=in_mesh_order(missing)) if missing else x
 
 
-def _check_states(axes: Axes, spec: PartitionSpec, aval: Any, what: str) -> None:
+def _check_states(axes: Axes, spec: PartitionSpec, aval: Any, what: Any) -> None:
     own = spec_of(aval)
     for name, given, found in (
         ("unreduced", spec.unreduced, own.unreduced & axes),
