@@ -42,7 +42,7 @@ def _writer(transforms: Transforms) -> Callable[..., Value]:
         _check(swap_p, x, (value, *indices), transforms)
         return _like(x, write_part(x, transforms, indices, value))
 
-    return jit(write, donate_argnums=0)
+    return jit(write, donate_argnums=0, keep_unused=True)
 
 
 @lru_cache(maxsize=4096)
@@ -52,7 +52,7 @@ def _swapper(transforms: Transforms) -> Callable[..., Value]:
         old = read_part(x, transforms, indices)
         return _like(x, write_part(x, transforms, indices, value)), old
 
-    return jit(swap, donate_argnums=0)
+    return jit(swap, donate_argnums=0, keep_unused=True)
 
 
 @lru_cache(maxsize=4096)
@@ -61,7 +61,7 @@ def _adder(transforms: Transforms) -> Callable[..., Value]:
         _check(addupdate_p, x, (value, *indices), transforms)
         return _like(x, add_to_part(x, transforms, indices, value))
 
-    return jit(addupdate, donate_argnums=0)
+    return jit(addupdate, donate_argnums=0, keep_unused=True)
 
 
 for _table in (_reader, _writer, _swapper, _adder):
