@@ -222,11 +222,11 @@ def test_r80_refused_in_custom_vjp() -> None:
     with pytest.raises(ValueError, match="reference"):
         grad(lambda x: fresh(r, x))(1.0)
     returning = make(lambda r, x: r, lambda r, x: (x, r))
-    with pytest.raises(ValueError, match="returned a mutable array reference"):
+    with pytest.raises(ValueError, match=r"Ref\{float32\[\]\} as output"):
         returning(r, 1.0)
     two = tans.custom_vjp(lambda a, b, x: x)
     two.defvjp(lambda a, b, x: (x, None), lambda res, g: (None, None, g))
-    with pytest.raises(ValueError, match="a and b"):
+    with pytest.raises(ValueError, match="0 and 1"):
         two(r, r, 1.0)
 
 

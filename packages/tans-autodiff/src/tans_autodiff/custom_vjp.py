@@ -12,6 +12,7 @@ from tans_autodiff.custom.refs import check_distinct_refs
 from tans_autodiff.signature import Positions
 from tans_core import tree
 from tans_core.errors import UnexpectedTracerError, message
+from tans_core.refs import RefCell
 from tans_core.trace import Tracer, is_evaluating
 from tans_core.tracebacks import api_boundary
 
@@ -209,7 +210,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         args = self._positions.resolve(args, kwargs)
         static, others = self._positions.partition(args)
         self._check_static(static)
-        if is_evaluating():
+        if is_evaluating() and not any(isinstance(x, RefCell) for x in args):
             return self.fun(*args)
         leaves, in_tree = tree.flatten(others)
         check_distinct_refs(self._name, leaves)
