@@ -102,7 +102,7 @@ def _casts(primitive: Primitive, avals: tuple[Any, ...]) -> list[list[Cast]] | N
     for aval, own in zip(avals, sets, strict=True):
         missing = _NO_AXES if own is None else union - own
         casts.append(_cast_steps(primitive, avals, aval, missing) if missing else [])
-    return casts
+    return casts if any(casts) else None
 
 
 def _cast_steps(
@@ -122,6 +122,10 @@ def _cast_steps(
             f"{where}, of which {aval.str_short()} is unreduced along an axis along which others "
             "vary; expected no such operand. Reduce it with lax.psum first."
         )
+    context = abstract_mesh.value
+    if spec is not None and context is not None and aval._sharding.mesh is not context:
+        # An operand from outside of the manual computation: the operation says so.
+        return []
     reduced = missing & spec.reduced if spec is not None else _NO_AXES
     steps = [(reduced_vary_cast_p, reduced), (pvary_p, missing - reduced)]
     return [(cast, in_mesh_order(axes)) for cast, axes in steps if axes]

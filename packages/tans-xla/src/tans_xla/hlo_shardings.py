@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tans_core.config import concrete_mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import GSPMDSharding, NamedSharding, named_sharding, single_device_sharding
 from tans_xla._jaxlib import DeviceList, HloSharding
@@ -28,6 +29,10 @@ def result_shardings(
     mesh = placement.mesh
     if mesh is None:
         mesh = next((r.mesh for r in requested if isinstance(r, NamedSharding)), None)
+    if mesh is None:
+        context = concrete_mesh.value
+        if context is not None and tuple(context._internal_device_list) == tuple(devices):
+            mesh = context
     return [
         r if r is not None else from_op_sharding(op, mesh, devices, aval.ndim)
         for r, op, aval in zip(requested, chosen[num_tokens:], avals, strict=True)
