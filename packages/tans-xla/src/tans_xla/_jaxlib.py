@@ -6,12 +6,20 @@ Tested with jaxlib 0.11.2 to 0.12.0.1.
 # The types of the names here are in _jaxlib.pyi.
 # pyright: reportAttributeAccessIssue=false
 
+import os
 from typing import Any, Final
 
+import jaxlib
 from jaxlib import _jax as jaxlib_core
 from jaxlib import xla_client
 
 import tans_core  # noqa: F401  (sets the log level before jaxlib's C++ code loads)
+
+
+def include_dir() -> str:
+    """Return the folder of the C++ headers of XLA's foreign function interface."""
+    return os.path.join(os.path.dirname(jaxlib.__file__), "include")
+
 
 # Client and devices.
 Client = xla_client.Client
@@ -25,6 +33,9 @@ plugin_is_loaded = xla_client.pjrt_plugin_loaded
 initialize_plugin = xla_client.initialize_pjrt_plugin
 plugin_is_initialized = xla_client.pjrt_plugin_initialized
 register_custom_call_handler = xla_client.register_custom_call_handler
+register_custom_call_as_batch_partitionable = (
+    xla_client.register_custom_call_as_batch_partitionable
+)
 register_custom_call_target = xla_client.register_custom_call_target
 register_custom_type = xla_client.register_custom_type
 register_custom_type_handler = xla_client.register_custom_type_handler

@@ -56,7 +56,7 @@ _PUBLIC: Final = {
 }
 _SUBMODULES: Final = frozenset(
     """
-    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors experimental
+    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors experimental ffi
     flatten_util image lax nn numpy ops random ref scipy sharding stages test_util tree tree_util typing
     """.split()
 )
