@@ -12,6 +12,7 @@ from tans_core import rules
 from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, auto_pcast
 from tans_core.primitive import Primitive
+from tans_core.refs import is_ref_type
 
 type Axes = frozenset[Any]
 type Cast = tuple[Primitive, tuple[Any, ...]]
@@ -108,6 +109,8 @@ def _casts(primitive: Primitive, avals: tuple[Any, ...]) -> list[list[Cast]] | N
 def _cast_steps(
     primitive: Primitive, avals: tuple[Any, ...], aval: Any, missing: Axes
 ) -> list[Cast]:
+    if is_ref_type(aval):
+        return []  # the type rule refuses what does not fit
     types = ", ".join(a.str_short() for a in avals)
     where = f"{primitive.name}: given operands of types {types}"
     if not auto_pcast.value:

@@ -76,6 +76,10 @@ class AbstractRef(AbstractValue):
         return getattr(self.inner_aval, name)
 
     @property
+    def _sharding(self) -> Any:
+        return getattr(self.inner_aval, "_sharding", None)
+
+    @property
     @override
     def is_interned(self) -> bool:
         return True

@@ -17,11 +17,7 @@ from tans_refs.operations import (
 def _of_result(ctx: Any, *in_avals: Any, **params: Any) -> Any:
     del in_avals, params
     out = ctx.out
-    return spec_of(out) if getattr(out, "is_sharded", False) else None
-
-
-def _ref(ctx: Any, *in_avals: Any, **params: Any) -> None:
-    del ctx, in_avals, params
+    return None if getattr(out, "_sharding", None) is None else spec_of(out)
 
 
 def _nothing(ctx: Any, *in_avals: Any, **params: Any) -> tuple[()]:
@@ -30,8 +26,8 @@ def _nothing(ctx: Any, *in_avals: Any, **params: Any) -> tuple[()]:
 
 
 SHARDING: Final = {
-    new_ref_p: _ref,
-    empty_ref_p: _ref,
+    new_ref_p: _of_result,
+    empty_ref_p: _of_result,
     freeze_p: _of_result,
     get_p: _of_result,
     swap_p: _of_result,

@@ -28,6 +28,7 @@ from tans_sharding.shard_mapping.specs import (
 )
 from tans_sharding.shard_mapping.user_types import attach
 from tans_xla.jit.tracing import flatten_output
+from tans_xla.ref_checks import check_distinct, is_ref
 
 type Value = Any
 type Axes = frozenset[Any]
@@ -137,6 +138,7 @@ class _Mapped:
         leaves, in_tree = tree.flatten((args, {}))
         info = CallInfo("shard_map", self.fun, in_tree, static.positions)
         avals = [_type_of(x, i, info) for i, x in enumerate(leaves)]
+        check_distinct(leaves, lambda: info.place, lambda i: info.arg_names[i])
         specs = self._in_specs(abstract, axes, args, avals, static)
         for i, (spec, aval) in enumerate(zip(specs, avals, strict=True)):
             check_in_spec(abstract, axes, spec, aval, Argument(info, i, aval))
@@ -313,6 +315,15 @@ def _type_of(x: Any, i: int, info: CallInfo) -> Any:
 
 def _check_captured(consts: list[Any], mesh: Any) -> None:
     for x in consts:
+        if is_ref(x):
+            raise ValueError(
+                message(
+                    "shard_map",
+                    f"a function that closes over a {x.aval.str_short(False)}",
+                    "refs that are arguments, since each device has its part",
+                    "Please pass the ref as an argument of shard_map, with its entry of in_specs.",
+                )
+            )
         sharding = getattr(x, "_sharding", None) if isinstance(x, ArrayImpl) else None
         on_mesh = isinstance(sharding, NamedSharding) and (
             AxisType.Explicit in sharding.mesh.axis_types

@@ -13,6 +13,7 @@ from tans_core.explicit_mode import spec_of, type_sharding
 from tans_core.hi_types import is_hi_type
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
+from tans_core.refs import is_ref_type
 
 type Axes = frozenset[Any]
 
@@ -82,6 +83,8 @@ def part_type(mesh: Any, axes: Axes, spec: PartitionSpec, aval: Any, check: bool
     """
     if is_hi_type(aval):
         return aval.shard(mesh, axes, check, spec)
+    if is_ref_type(aval):
+        return aval.update(inner_aval=part_type(mesh, axes, spec, aval.inner_aval, check))
     if not isinstance(aval, ShapedArray):
         return aval
     own = spec_of(aval)

@@ -7,6 +7,7 @@ from tans_core import ArrayImpl, ClosedJaxpr
 from tans_core.config import concrete_mesh
 from tans_core.hi_types import HiPspec
 from tans_core.mesh import AxisType, Mesh
+from tans_core.refs import RefCell
 from tans_core.sharding import NamedSharding, named_sharding
 from tans_sharding.shard_mapping.primitive import shard_map_p
 from tans_xla import device_put, jit
@@ -15,6 +16,7 @@ type Value = Any
 
 
 def _shard_map_eval(*args: Value, jaxpr: ClosedJaxpr, mesh: Any, **params: Any) -> list[Value]:
+    _refuse_refs(args)
     concrete = _with_devices(mesh, args)
     if AxisType.Auto in concrete.axis_types:
         specs = zip(args, params["in_specs"], strict=True)
@@ -29,6 +31,16 @@ def _shard_map_eval(*args: Value, jaxpr: ClosedJaxpr, mesh: Any, **params: Any) 
     if run is None:
         run = jaxpr.runners.setdefault(key, _runner(jaxpr, concrete, params))
     return run(*args)
+
+
+def _refuse_refs(args: Sequence[Value]) -> None:
+    for x in args:
+        if isinstance(x, RefCell):
+            raise NotImplementedError(
+                f"shard_map: given a {x.aval.str_short(False)} outside of traced code; expected a "
+                "call inside of jit, which can split the ref's buffer. Write "
+                "jit(shard_map(f, ...))(ref)."
+            )
 
 
 def _placed(x: Value, sharding: NamedSharding) -> Value:

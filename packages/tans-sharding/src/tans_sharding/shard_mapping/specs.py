@@ -46,6 +46,8 @@ def spread(name: str, specs: Any, full: Any) -> list[Any]:
       ValueError: the trees do not fit.
     """
     flat, treedef = tree.flatten(specs, is_leaf=is_spec_leaf)
+    if specs is None and not tree.leaves(full):
+        return []
     for spec in flat:
         if not is_spec_leaf(spec) or (spec is None and name == "out_specs"):
             error = TypeError if spec is not None else ValueError
