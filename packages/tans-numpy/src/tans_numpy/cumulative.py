@@ -19,6 +19,7 @@ from tans_numpy.operands import (
     promote_dtypes_inexact,
     to_inexact,
 )
+from tans_numpy.reductions import accumulation_dtype
 from tans_numpy.ufuncs.arithmetic import add, multiply, subtract, true_divide
 from tans_numpy.ufuncs.comparison import not_equal
 from tans_xla import composite
@@ -42,7 +43,12 @@ def _cumulate(
         dtype = aval.dtype
     if dtype is not None and (dtype != aval.dtype or aval.weak_type):
         a = lax.convert_element_type(a, dtype)
-    out = (lax.cumsum if kind == "sum" else lax.cumprod)(a, axis)
+    if dtype == np.bool_:
+        extremum = lax.cummax if kind == "sum" else lax.cummin
+        bits = extremum(lax.convert_element_type(a, np.dtype(np.int8)), axis)
+        out = lax.convert_element_type(bits, dtype)
+    else:
+        out = (lax.cumsum if kind == "sum" else lax.cumprod)(a, axis)
     if not initial:
         return out
     config = [(0, 0, 0)] * typeof(out).ndim
@@ -96,7 +102,9 @@ def _standard(name: str, kind: str, summary: str) -> Callable[..., Array]:
                 "or an axis. Pass axis=."
             )
         axis = 0 if axis is None else canonicalize_axis(axis, ndim, name)
-        dtype = None if dtype is None else requested_dtype(dtype, name)
+        dtype = (
+            accumulation_dtype(typeof(x).dtype) if dtype is None else requested_dtype(dtype, name)
+        )
         return _cumulate(x, axis=axis, dtype=dtype, kind=kind, initial=bool(include_initial))
 
     cumulative.__name__ = cumulative.__qualname__ = name
@@ -105,7 +113,7 @@ def _standard(name: str, kind: str, summary: str) -> Callable[..., Array]:
     Args:
       x: at least one dimension.
       axis: the dimension; needed unless `x` is a vector.
-      dtype: dtype of the result.
+      dtype: dtype of the result; that of `sum` if None.
       include_initial: put the neutral element in front.
     """
     return cumulative

@@ -134,6 +134,10 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
       order: "C" or "F".
       out_sharding: sharding of the result in explicit mode.
     """
+    if order not in ("C", "F"):
+        raise NotImplementedError(
+            f"ravel: given order={order!r}, expected 'C' or 'F': arrays have no other memory order."
+        )
     return reshape(a, (-1,) if size(a) else (0,), order, out_sharding=out_sharding)
 
 

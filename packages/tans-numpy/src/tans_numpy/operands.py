@@ -303,7 +303,8 @@ def canonicalize_axis(axis: Any, ndim: int, name: str = "axis") -> int:
             axis, f"The axis of {name} must be known while the function is traced."
         ) from None
     if not -ndim <= index < ndim:
-        raise ValueError(
+        # Both a ValueError and an IndexError.
+        raise np.exceptions.AxisError(
             f"{name}: given axis {axis} for an array with {ndim} dimensions; expected "
             + (f"{-ndim} to {ndim - 1}." if ndim else "at least one dimension. Reshape it to (1,).")
         )

@@ -37,21 +37,14 @@ def _cross(a: Any, b: Any, *, axes: tuple[int, int, int]) -> Array:
     return moveaxis(out, -1, axes[2]) if axes[2] != -1 else out
 
 
-@composite(static_argnames=("axes",))
-def _cross_of_plane(a: Any, b: Any, *, axes: tuple[int, int]) -> Array:
-    a, b = promote_dtypes("cross", a, b)
-    a, b = moveaxis(a, axes[0], -1), moveaxis(b, axes[1], -1)
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-
-
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1,
     axis: int | None = None,
 ) -> Array:  # fmt: skip
-    """Return the cross product of vectors in space; of two in the plane, the third component.
+    """Return the cross product of vectors in space.
 
     Args:
-      a, b: vectors of 2 or 3 components along `axisa` and `axisb`; the others broadcast.
+      a, b: vectors of 3 components along `axisa` and `axisb`; the others broadcast.
       axisa, axisb: dimensions of the components.
       axisc: dimension of the components in the result.
       axis: one dimension for all three.
@@ -65,21 +58,12 @@ def cross(
     axisa = canonicalize_axis(axisa, typeof(a).ndim, "cross")
     axisb = canonicalize_axis(axisb, typeof(b).ndim, "cross")
     sizes = (typeof(a).shape[axisa], typeof(b).shape[axisb])
-    if sizes[0] not in (2, 3) or sizes[1] not in (2, 3):
+    if sizes != (3, 3):
         raise ValueError(
-            f"cross: given vectors of {sizes[0]} and {sizes[1]} components, expected 2 or 3."
+            f"cross: given vectors of {sizes[0]} and {sizes[1]} components, expected 3. In the "
+            "plane write a[0] * b[1] - a[1] * b[0]."
         )
-    if sizes == (2, 2):
-        return _cross_of_plane(a, b, axes=(axisa, axisb))
-    return _cross(_in_space(a, axisa), _in_space(b, axisb), axes=(axisa, axisb, axisc))
-
-
-def _in_space(x: ArrayLike, axis: int) -> ArrayLike:
-    aval = typeof(x)
-    if aval.shape[axis] == 3:
-        return x
-    config = [(0, int(i == axis), 0) for i in range(aval.ndim)]
-    return lax.pad(x, aval.dtype.type(0), config)
+    return _cross(a, b, axes=(axisa, axisb, axisc))
 
 
 @composite

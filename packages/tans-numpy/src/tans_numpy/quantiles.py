@@ -17,6 +17,7 @@ from tans_numpy.operands import (
     check_arraylike,
     promote_dtypes_inexact,
     refuse_out,
+    to_inexact,
 )
 from tans_xla import composite
 
@@ -34,8 +35,8 @@ def _quantile(
     """Compute quantiles; places known while tracing become slices instead of gathers."""
     q_shape, dims = typeof(q).shape, typeof(a).shape
     given = q
+    result = to_inexact(typeof(a).dtype)
     a, q = promote_dtypes_inexact("quantile", a, q)
-    result = typeof(a).dtype
     # Places and weights need more digits than a half-precision type has.
     dtype = np.dtype(np.float32) if result.itemsize < 4 else result
     a = lax.convert_element_type(a, dtype)

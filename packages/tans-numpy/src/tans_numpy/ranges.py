@@ -168,15 +168,22 @@ def _linspace(
 
 
 def _blend(start: Any, stop: Any, num: int, divisor: int, endpoint: bool, dtype: Any) -> Array:
-    """Compute ``start * (1 - t) + stop * t``, which is exact at both ends."""
+    """Compute ``start * (1 - t) + stop * t`` from the nearer end; whole steps come out exactly."""
     real = np.dtype(dtype.type(0).real.dtype)
     dims = typeof(start).shape
-    t = lax.div(lax.iota(real, num), real.type(divisor))
-    t = lax.broadcast_in_dim(t, (num, *dims), (0,)) if dims else t
-    t = lax.convert_element_type(t, dtype) if real != dtype else t
-    first = lax.broadcast(start, (num,))
-    last = lax.broadcast(stop, (num,))
-    out = lax.add(lax.mul(first, lax.sub(dtype.type(1), t)), lax.mul(last, t))
+    count = lax.iota(real, num)
+    step = lax.div(lax.sub(stop, start), dtype.type(divisor))
+
+    def repeated(t: Any) -> Any:
+        t = lax.broadcast_in_dim(t, (num, *dims), (0,)) if dims else t
+        return lax.convert_element_type(t, dtype) if real != dtype else t
+
+    steps = lax.broadcast(step, (num,))
+    forward = lax.add(lax.broadcast(start, (num,)), lax.mul(repeated(count), steps))
+    rest = repeated(lax.sub(real.type(divisor), count))
+    backward = lax.sub(lax.broadcast(stop, (num,)), lax.mul(rest, steps))
+    is_near = repeated(lax.convert_element_type(lax.le(count, real.type(divisor / 2)), real))
+    out = lax.select(lax.ne(is_near, dtype.type(0)), forward, backward)
     if not endpoint:
         return out
     return lax.concatenate([lax.slice_in_dim(out, 0, num - 1), lax.expand_dims(stop, (0,))], 0)

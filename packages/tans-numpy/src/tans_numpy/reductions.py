@@ -38,7 +38,7 @@ def _masked(a: Array, where: Any, fill: Any) -> Array:
     return choose(where, a, fill)
 
 
-def _accumulation_dtype(dtype: Any) -> Any:
+def accumulation_dtype(dtype: Any) -> Any:
     """Return the dtype a sum has by default: bools and small ints become the default int."""
     kind = dtype.kind
     if kind in "fc":
@@ -73,10 +73,14 @@ def _reduce(
 ) -> Array:
     dims = typeof(a).shape
     if dtype is None:
-        dtype = _accumulation_dtype(typeof(a).dtype)
+        dtype = accumulation_dtype(typeof(a).dtype)
     operation, unit, combine = (
         (lax.reduce_sum, 0, lax.add) if kind == "sum" else (lax.reduce_prod, 1, lax.mul)
     )
+    if dtype == np.bool_:
+        operation, combine = (
+            (lax.reduce_or, lax.bitwise_or) if kind == "sum" else (lax.reduce_and, lax.bitwise_and)
+        )
     a = _masked(_as_typed(a, dtype), where, dtype.type(unit))
     wide = _wide(dtype)
     out = _as_typed(operation(_as_typed(a, wide), axes), dtype)
@@ -265,12 +269,13 @@ def _var(
     a: Array, ddof: Any, mean: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool
 ) -> Array:
     aval = typeof(a)
-    result = to_inexact(aval.dtype) if dtype is None else dtype
+    result = to_inexact(aval.dtype if dtype is None else dtype)
     wide = _wide(result)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(wide):
         wide = np.promote_types(aval.dtype, wide)
     a = _as_typed(a, wide)
     center = mean if mean is not None else _mean(a, where, axes=axes, dtype=None, keepdims=True)
+    center = _as_typed(center, wide)
     deviation = lax.sub(a, center)
     if dtypes.is_complex(wide):
         squares = lax.add(lax.square(lax.real(deviation)), lax.square(lax.imag(deviation)))

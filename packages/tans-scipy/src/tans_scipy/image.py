@@ -137,14 +137,16 @@ def _resample(
 ) -> Array:  # fmt: skip
     image = lax.convert_element_type(image, to_inexact(typeof(image).dtype))
     dtype = typeof(image).dtype
+    # Half precision would lose the sums of the weights.
+    wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     for i, d in enumerate(dims):
         matrix = _weights(
-            method, typeof(image).shape[d], shape[d], jnp.asarray(scale[i], dtype),
-            jnp.asarray(translation[i], dtype), antialias, dtype,
+            method, typeof(image).shape[d], shape[d], jnp.asarray(scale[i], wide),
+            jnp.asarray(translation[i], wide), antialias, wide,
         )  # fmt: skip
         product = jnp.tensordot(image, matrix, ((d,), (0,)), precision=precision)
         image = jnp.moveaxis(product, -1, d)
-    return image
+    return lax.convert_element_type(image, dtype)
 
 
 def scale_and_translate(

@@ -97,7 +97,7 @@ def full(
     """Return an array with one value everywhere.
 
     Args:
-      shape: shape of the result.
+      shape: shape of the result; one size for a vector.
       fill_value: the value, of rank 0.
       dtype: dtype of the result; None is that of `fill_value`, weak for Python scalars.
       sharding: sharding of the result; None leaves it to the rule.
@@ -117,7 +117,7 @@ def full(
         )
     if dtype is not None:
         fill_value = _as_strong(fill_value, aval, dtypes.canonicalize(dtype))
-    shape = tuple(map(index, shape))
+    shape = (index(shape),) if hasattr(shape, "__index__") else tuple(map(index, shape))
     return broadcast_in_dim_p.bind(
         fill_value, shape=shape, broadcast_dimensions=(), sharding=sharding
     )

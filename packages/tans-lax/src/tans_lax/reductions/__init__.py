@@ -10,7 +10,7 @@ from typing import Any, Final
 from tans_core import Array, Primitive, tree, typeof
 from tans_core.dtypes import canonicalize
 from tans_lax.axes import axis_tuple
-from tans_lax.reductions.computations import check_init_values, trace_computation
+from tans_lax.reductions.computations import check_init_values, trace_computation, typed_init_values
 from tans_lax.reductions.monoids import MONOIDS, matching_monoid
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
@@ -229,6 +229,7 @@ def reduce(
     flat, structure = tree.flatten(operands)
     inits, init_structure = tree.flatten(init_values)
     avals = [typeof(x) for x in flat]
+    inits = typed_init_values(inits, avals)
     check_init_values("reduce", structure, init_structure, avals, [typeof(x) for x in inits])
     if len(flat) == 1 and (monoid := matching_monoid(computation, inits[0], avals[0])):
         folded = [_REDUCTIONS[monoid](flat[0], dimensions, out_sharding)]

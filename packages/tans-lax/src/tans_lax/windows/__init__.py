@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tans_core import Array, Primitive, tree, typeof
-from tans_lax.reductions.computations import check_init_values, trace_computation
+from tans_lax.reductions.computations import check_init_values, trace_computation, typed_init_values
 from tans_lax.reductions.monoids import matching_monoid
 from tans_lax.windows.padding import (
     canonical_padding,
@@ -71,6 +71,7 @@ def reduce_window(
     flat, structure = tree.flatten(operand)
     inits, init_structure = tree.flatten(init_value)
     avals = [typeof(x) for x in flat]
+    inits = typed_init_values(inits, avals)
     check_init_values("reduce_window", structure, init_structure, avals, [typeof(x) for x in inits])
     params = window_params(
         avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation

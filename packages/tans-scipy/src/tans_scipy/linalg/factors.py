@@ -61,7 +61,8 @@ def _lu(a: Any, *, permute_l: bool) -> tuple[Array, ...]:
     lower = jnp.tril(factors, -1)[..., :, :k] + jnp.eye(m, k, dtype=dtype)
     upper = jnp.triu(factors)[..., :k, :]
     rows = jnp.equal(jnp.arange(m)[:, None], order[..., None, :])
-    permutation = rows.astype(dtype)
+    # Real also for complex matrices.
+    permutation = rows.astype(dtype.type(0).real.dtype)
     return (permutation @ lower, upper) if permute_l else (permutation, lower, upper)
 
 

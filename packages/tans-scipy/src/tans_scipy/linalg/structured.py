@@ -49,26 +49,35 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """Return the matrix with constant diagonals.
 
     Args:
-      c: [m], first column.
-      r: [n], first row without regard to its first element; the conjugate of `c` if None.
+      c: [..., m], first column.
+      r: [..., n], first row without regard to its first element; the conjugate of `c` if None.
 
     Returns:
-      Array [m, n].
+      Array [..., m, n].
 
     Example:
       >>> toeplitz(jnp.array([1, 2]), jnp.array([0, 3])).tolist()
       [[1, 3], [2, 1]]
     """
     check_arraylike("toeplitz", c)
-    c = jnp.ravel(c)
-    r = jnp.conjugate(c) if r is None else jnp.ravel(r)
-    c, r = promote_dtypes("toeplitz", c, r)
-    m, n = c.shape[0], r.shape[0]
+    c = jnp.atleast_1d(c)
+    r = jnp.conjugate(c) if r is None else jnp.atleast_1d(r)
+    c, r = _of_one_batch("toeplitz", c, r)
+    m, n = c.shape[-1], r.shape[-1]
     if not m or not n:
-        return jnp.zeros((m, n), c.dtype)
+        return jnp.zeros((*c.shape[:-1], m, n), c.dtype)
     # The diagonals from the lower left to the upper right, and where each element lies in them.
-    diagonals = jnp.concatenate([jnp.flip(c), r[1:]])
-    return diagonals[np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1]
+    diagonals = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], -1)
+    return diagonals[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1]
+
+
+def _of_one_batch(name: str, c: Array, r: Array) -> tuple[Array, Array]:
+    c, r = promote_dtypes(name, c, r)
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    return (
+        jnp.broadcast_to(c, (*batch, c.shape[-1])),
+        jnp.broadcast_to(r, (*batch, r.shape[-1])),
+    )
 
 
 @composite
@@ -76,24 +85,25 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """Return the matrix with constant antidiagonals.
 
     Args:
-      c: [m], first column.
-      r: [n], last row without regard to its first element; zeros if None.
+      c: [..., m], first column.
+      r: [..., n], last row without regard to its first element; zeros if None.
 
     Returns:
-      Array [m, n].
+      Array [..., m, n].
 
     Example:
       >>> hankel(jnp.array([1, 2])).tolist()
       [[1, 2], [2, 0]]
     """
     check_arraylike("hankel", c)
-    c = jnp.ravel(c)
-    r = jnp.zeros_like(c) if r is None else jnp.ravel(r)
-    c, r = promote_dtypes("hankel", c, r)
-    m, n = c.shape[0], r.shape[0]
+    c = jnp.atleast_1d(c)
+    r = jnp.zeros_like(c) if r is None else jnp.atleast_1d(r)
+    c, r = _of_one_batch("hankel", c, r)
+    m, n = c.shape[-1], r.shape[-1]
     if not m or not n:
-        return jnp.zeros((m, n), c.dtype)
-    return jnp.concatenate([c, r[1:]])[np.arange(m)[:, None] + np.arange(n)[None, :]]
+        return jnp.zeros((*c.shape[:-1], m, n), c.dtype)
+    antidiagonals = jnp.concatenate([c, r[..., 1:]], -1)
+    return antidiagonals[..., np.arange(m)[:, None] + np.arange(n)[None, :]]
 
 
 def circulant(c: ArrayLike) -> Array:

@@ -48,7 +48,7 @@ def _e1(x: Array) -> Array:
 @custom_jvp
 def _exp1(x: Value) -> Array:
     out = _e1(jnp.where(x > 0, x, 1))
-    return jnp.where(x > 0, out, jnp.where(x == 0, np.inf, -_expi(-jnp.where(x < 0, x, -1))))
+    return jnp.where(x > 0, out, jnp.where(x == 0, np.inf, np.nan))
 
 
 @_exp1.defjvp
@@ -82,8 +82,8 @@ def exp1(x: ArrayLike) -> Array:
     """Compute the integral of ``exp(-t) / t`` from `x` to infinity.
 
     Args:
-      x: any shape, real; integers become floats, a weak type ends. For negative `x` it is
-        ``-expi(-x)``.
+      x: any shape, real; integers become floats, a weak type ends; nan for negative
+        `x`, where ``-expi(-x)`` is the principal value.
 
     Example:
       >>> round(float(exp1(1.0)), 4)

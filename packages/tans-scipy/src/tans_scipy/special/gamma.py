@@ -7,9 +7,10 @@ import numpy as np
 
 import tans_lax as lax
 import tans_numpy as jnp
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
+from tans_scipy.special.complex_gamma import complex_loggamma
 from tans_scipy.special.operands import broadcast, refuse_complex, strong
 from tans_xla import composite
 
@@ -36,21 +37,23 @@ def loggamma(x: ArrayLike) -> Array:
     """Compute the logarithm of the gamma function; nan where that is negative.
 
     Args:
-      x: any shape, real; integers become floats.
+      x: any shape, real or complex; integers become floats. Of complex numbers the principal
+        branch, continuous but for a cut along the negative real axis.
 
     Example:
       >>> round(float(loggamma(5.0)), 4)
       3.1781
     """
     (x,) = promote_dtypes_inexact("loggamma", x)
-    refuse_complex("loggamma", x)
+    if dtypes.is_complex(typeof(x).dtype):
+        return complex_loggamma(x)
     return jnp.where(_sign(x) < 0, np.nan, lax.lgamma(x))
 
 
 def _sign(x: Array) -> Array:
     floor = lax.floor(x)
     is_odd = jnp.remainder(floor, 2) != 0
-    below = jnp.where(x == floor, np.nan, jnp.where(is_odd, -1, 1))
+    below = jnp.where((x == floor) | (x != x), np.nan, jnp.where(is_odd, -1, 1))
     at_0 = jnp.where(jnp.signbit(x), -1, 1)
     return jnp.where(x > 0, 1, jnp.where(x == 0, at_0, below)).astype(typeof(x).dtype)
 

@@ -72,7 +72,8 @@ def erfcinv(y: ArrayLike) -> Array:
       >>> abs(float(erfcinv(1.0)))
       0.0
     """
-    return _ndtri(strong("erfcinv", y) / 2) / -_ROOT_2
+    y = strong("erfcinv", y)
+    return (_ndtri(_wide(y) / 2) / -_ROOT_2).astype(typeof(y).dtype)
 
 
 # The product exp(x**2) erfc(x) loses about x**2 units in the last place, and overflows later. From
@@ -121,7 +122,7 @@ def ndtr(x: ArrayLike) -> Array:
       >>> float(ndtr(0.0))
       0.5
     """
-    return 0.5 * lax.erfc(strong("ndtr", x) * (-1 / _ROOT_2))
+    return 0.5 * lax.erfc(strong("ndtr", x, TypeError) * (-1 / _ROOT_2))
 
 
 # Wichura, algorithm AS 241: ratios of polynomials in 0.180625 - (p - 1/2)**2 near the middle, in
@@ -194,7 +195,13 @@ def ndtri(p: ArrayLike) -> Array:
     References:
       Wichura, "Algorithm AS 241: the percentage points of the normal distribution", 1988.
     """
-    return _ndtri(strong("ndtri", p))
+    p = strong("ndtri", p, TypeError)
+    return _ndtri(_wide(p)).astype(typeof(p).dtype)
+
+
+def _wide(x: Value) -> Value:
+    """Half precision can't hold the coefficients."""
+    return x.astype(np.float32) if typeof(x).dtype.itemsize < 4 else x
 
 
 # The slope of log_ndtr is the normal density divided by ndtr. Both vanish for negative x; their
@@ -248,4 +255,4 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         raise ValueError(
             f"log_ndtr: given series_order={series_order}, expected 0 to 30. Leave it out."
         )
-    return _log_ndtr_of(strong("log_ndtr", x))
+    return _log_ndtr_of(strong("log_ndtr", x, TypeError))

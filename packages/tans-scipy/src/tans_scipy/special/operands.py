@@ -20,18 +20,18 @@ def broadcast(name: str, *args: ArrayLike) -> list[Array]:
     return list(jnp.broadcast_arrays(*promote_dtypes_inexact(name, *args)))
 
 
-def strong(name: str, x: ArrayLike) -> Array:
+def strong(name: str, x: ArrayLike, error: type[Exception] = ValueError) -> Array:
     """Return one operand in floating point, without a weak type."""
     (x,) = promote_dtypes_inexact(name, x)
-    refuse_complex(name, x)
+    refuse_complex(name, x, error=error)
     return lax.convert_element_type(x, typeof(x).dtype)
 
 
-def refuse_complex(name: str, *args: Any) -> None:
-    """Raise ValueError for a complex operand."""
+def refuse_complex(name: str, *args: Any, error: type[Exception] = ValueError) -> None:
+    """Raise `error` for a complex operand."""
     for x in args:
         if dtypes.is_complex(typeof(x).dtype):
-            raise ValueError(
+            raise error(
                 f"{name}: given {typeof(x).str_short()}, expected real numbers. Take the real part "
                 "if the imaginary part is 0."
             )

@@ -49,7 +49,7 @@ def rankdata(
       nan_policy: only "propagate".
 
     Returns:
-      Array of the shape of `a`; 1-D of all elements if `axis` is None.
+      Floats of the shape of `a`; 1-D of all elements if `axis` is None.
 
     Raises:
       ValueError: an unknown method or policy.
@@ -66,9 +66,9 @@ def rankdata(
             f"rankdata: given the method {method!r}, expected one of {_METHODS}. Use 'average'."
         )
     if axis is None:
-        return _ranks(jnp.ravel(a), method=method)
+        return _ranks(jnp.ravel(a), method=method).astype(float)
     axis = canonicalize_axis(axis, typeof(a).ndim, "rankdata")
-    return jnp.apply_along_axis(lambda row: _ranks(row, method=method), axis, a)
+    return jnp.apply_along_axis(lambda row: _ranks(row, method=method), axis, a).astype(float)
 
 
 @composite(static_argnames=("method",))

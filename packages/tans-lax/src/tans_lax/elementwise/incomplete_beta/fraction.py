@@ -20,7 +20,7 @@ from tans_lax.creation import full_like
 from tans_lax.elementwise.arithmetic import abs as abs_
 from tans_lax.elementwise.arithmetic import add, div, mul, neg, sub
 from tans_lax.elementwise.bitwise import bitwise_and
-from tans_lax.elementwise.comparison import ge, gt, le, lt
+from tans_lax.elementwise.comparison import eq, ge, gt, le, lt
 from tans_lax.elementwise.exponential import exp, log, log1p
 from tans_lax.elementwise.selection import select
 from tans_lax.elementwise.special import lgamma
@@ -38,6 +38,10 @@ def incomplete_beta(a: Value, b: Value, x: Value) -> Value:
     is_valid = bitwise_and(bitwise_and(gt(a, zero), gt(b, zero)), ge(x, zero))
     is_valid = bitwise_and(is_valid, le(x, one))
     is_plain = bitwise_and(is_valid, bitwise_and(gt(x, zero), lt(x, one)))
+    # With one parameter 0 all of the mass lies at one end.
+    inside = bitwise_and(ge(x, zero), le(x, one))
+    all_below = bitwise_and(inside, bitwise_and(eq(a, zero), gt(b, zero)))
+    none_below = bitwise_and(inside, bitwise_and(gt(a, zero), eq(b, zero)))
     half, ones = full_like(x, 0.5), full_like(x, 1)
     a, b, y = select(is_valid, a, ones), select(is_valid, b, ones), select(is_plain, x, half)
 
@@ -48,7 +52,10 @@ def incomplete_beta(a: Value, b: Value, x: Value) -> Value:
     part = div(mul(exp(log_front), _fraction(p, q, z, is_plain)), p)
     out = select(swap, sub(one, part), part)
     out = select(is_plain, out, select(le(x, zero), full_like(x, 0), ones))
-    return select(is_valid, out, full_like(x, np.nan))
+    out = select(is_valid, out, full_like(x, np.nan))
+    return select(
+        all_below, ones, select(none_below, select(lt(x, one), full_like(x, 0), ones), out)
+    )
 
 
 def _fraction(a: Value, b: Value, x: Value, active: Value) -> Value:

@@ -46,6 +46,7 @@ def lower(a: Value, x: Value) -> Value:
         fraction=lambda f, k, dk: sub(_like(a, 1), mul(f, k)),
         at_zero=0,
         at_infinity=1,
+        has_pole=True,
     )
 
 
@@ -58,6 +59,7 @@ def upper(a: Value, x: Value) -> Value:
         fraction=lambda f, k, dk: mul(f, k),
         at_zero=1,
         at_infinity=0,
+        has_pole=True,
     )
 
 
@@ -107,9 +109,12 @@ def _by_region(
     fraction: Callable[[Value, Value, Value], Value],
     at_zero: float,
     at_infinity: float,
+    has_pole: bool = False,
 ) -> Value:
     is_zero, is_infinite = eq(x, _like(x, 0)), eq(x, _like(x, np.inf))
     # `not` also catches nan.
+    # At a = 0 all of the mass lies at x = 0, as at x = inf it lies below.
+    at_pole = bitwise_and(eq(a, _like(a, 0)), gt(x, _like(x, 0)))
     is_valid = bitwise_and(gt(a, _like(a, 0)), bitwise_not(lt(x, _like(x, 0))))
     is_valid = bitwise_and(is_valid, bitwise_and(eq(x, x), ne(a, _like(a, np.inf))))
     is_plain = bitwise_and(is_valid, bitwise_not(bitwise_or(is_zero, is_infinite)))
@@ -122,7 +127,8 @@ def _by_region(
     out = select(by_series, series(f, s, ds), fraction(f, k, dk))
     out = select(is_zero, full_like(out, at_zero), out)
     out = select(is_infinite, full_like(out, at_infinity), out)
-    return select(is_valid, out, full_like(out, np.nan))
+    out = select(is_valid, out, full_like(out, np.nan))
+    return select(at_pole, full_like(out, at_infinity if has_pole else np.nan), out)
 
 
 def _repeat(body: Callable[[Value, Loop], tuple[Loop, Value]], start: Loop, active: Value) -> Loop:

@@ -1,0 +1,82 @@
+"""Kinds of faults that a wide sweep of calls found, apart from elementwise functions."""
+
+import numpy as np
+import pytest
+
+import tans_numpy as jnp
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "num"), [(-5, 5, 11), (0, 10, 11), (10, -10, 5), (-3, 4, 8)]
+)
+def test_whole_steps_are_exact(start, stop, num):
+    np.testing.assert_array_equal(jnp.linspace(start, stop, num), np.linspace(start, stop, num))
+
+
+@pytest.mark.parametrize("num", [2, 7, 50])
+def test_linspace_is_as_near_as_float32_allows(num):
+    expected = np.linspace(-2.3, 7.1, num)
+    np.testing.assert_allclose(jnp.linspace(-2.3, 7.1, num), expected, rtol=0, atol=7.1 * 2.4e-7)
+
+
+def test_whole_numbers_fall_into_the_bins_that_begin_with_them():
+    x = np.array([-5, -1, 0, 1, 1, 4, 5])
+    np.testing.assert_array_equal(jnp.histogram(x)[0], np.histogram(x)[0])
+
+
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_the_place_does_not_widen_a_quantile(name, dtype):
+    found = getattr(jnp, name)(np.arange(5, dtype=dtype), np.array([0.5], np.float32))
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "nansum", "trace"])
+def test_sums_of_booleans_on_request(name):
+    x = np.array([[0.0, 2.0], [1.0, 0.0]], np.float32)
+    found = getattr(jnp, name)(x, dtype=bool)
+    expected = {
+        "sum": True, "nansum": True, "prod": False, "trace": False,
+        "cumsum": [False, True, True, True], "cumprod": [False] * 4,
+    }[name]  # fmt: skip
+    assert found.dtype == np.bool_
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize(("dtype", "wide"), [(np.int8, np.int32), (np.uint8, np.uint32)])
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_cumulative_functions_of_the_standard_widen_integers(name, dtype, wide):
+    x = np.array([100, 100, 2], dtype)
+    found = getattr(jnp, name)(x)
+    assert found.dtype == wide
+    np.testing.assert_array_equal(found, getattr(np, name)(x, dtype=wide))
+
+
+def test_variance_with_an_integer_dtype_is_computed_in_floating_point():
+    found = jnp.var(np.arange(6, dtype=np.int8), dtype=np.int32)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.var(np.arange(6)), rtol=1e-6)
+
+
+def test_path_of_einsum_holds_pairs_only():
+    path, _ = jnp.einsum_path("ij,jk,kl", np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 2)))
+    assert all(isinstance(pair, tuple) for pair in path)
+    assert len(path) == 2
+
+
+@pytest.mark.parametrize("name", ["sum", "argmin", "flip", "sort", "cumsum"])
+def test_a_wrong_axis_is_an_error_of_value_and_of_index(name):
+    for error in (ValueError, IndexError):
+        with pytest.raises(error, match=f"{name}: given axis 5 for an array with 1 dim.*-1 to 0"):
+            getattr(jnp, name)(np.ones(3), axis=5)
+
+
+@pytest.mark.parametrize("order", ["K", "A"])
+def test_ravel_has_two_orders(order):
+    with pytest.raises(NotImplementedError, match=f"ravel: given order='{order}', expected 'C'"):
+        jnp.ravel(np.ones(3), order=order)
+
+
+def test_cross_products_are_of_space():
+    with pytest.raises(ValueError, match=r"vectors of 2 and 2 components, expected 3.*a\[0\]"):
+        jnp.cross(np.ones(2), np.ones(2))

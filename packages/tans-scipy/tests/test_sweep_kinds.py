@@ -1,0 +1,89 @@
+"""Kinds of faults that a wide sweep of calls found: edges of domains, half precision, batches."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+import scipy.stats
+
+from tans_scipy import image, linalg, special, stats
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc"])
+def test_incomplete_gamma_at_order_zero(name):
+    x = np.array([0, 0.5, 1, 30], np.float32)
+    expected = getattr(scipy.special, name)(np.zeros(4), x)
+    np.testing.assert_array_equal(getattr(special, name)(np.zeros(4, np.float32), x), expected)
+
+
+def test_incomplete_beta_with_a_parameter_of_zero():
+    a, b = np.array([[0, 1, 0, 1], [1, 0, 0, 1]], np.float32)
+    for x in np.array([0.0, 0.25, 1.0], np.float32):
+        expected = scipy.special.betainc(a, b, x)
+        if x == 0:
+            expected[0] = 1  # SciPy has 0 here, the limit of large b and not of small a
+        np.testing.assert_allclose(special.betainc(a, b, x), expected, rtol=1e-6)
+
+
+def test_sign_of_gamma_of_nan_is_nan():
+    assert np.isnan(special.gammasgn(np.float32(np.nan)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("name", "low", "high"), [("erfcinv", 0.1, 1.9), ("ndtri", 0.05, 0.95)])
+def test_inverse_tails_in_half_precision(name, low, high, dtype):
+    import ml_dtypes
+
+    kind = np.dtype(getattr(ml_dtypes, dtype) if dtype == "bfloat16" else dtype)
+    x = np.linspace(low, high, 9).astype(kind)
+    found = getattr(special, name)(x)
+    assert found.dtype == kind
+    expected = getattr(scipy.special, name)(x.astype(float))
+    np.testing.assert_allclose(np.asarray(found, float), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["linear", "cubic", "lanczos3", "lanczos5"])
+def test_images_in_half_precision(method):
+    import ml_dtypes
+
+    x = np.random.default_rng(0).normal(size=(4, 6)).astype(ml_dtypes.bfloat16)
+    found = image.resize(x, (8, 12), method)
+    assert found.dtype == x.dtype
+    wide = image.resize(x.astype(np.float32), (8, 12), method)
+    np.testing.assert_allclose(np.asarray(found, float), wide, atol=0.03)
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks_are_floats(method):
+    x = np.array([3, 1, 1, 2])
+    found = stats.rankdata(x, method)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, scipy.stats.rankdata(x, method))
+
+
+@pytest.mark.parametrize("c", [0.0, 0.5, 1.0, 1.5])
+def test_wrapped_cauchy_has_a_parameter_between_0_and_1(c):
+    expected = scipy.stats.wrapcauchy.pdf(1.0, c)
+    np.testing.assert_allclose(stats.wrapcauchy.pdf(np.float32(1), np.float32(c)), expected, 1e-5)
+
+
+def test_permutations_are_real():
+    x = np.random.default_rng(0).normal(size=(3, 4)) + 1j
+    permutation, lower, upper = linalg.lu(x.astype(np.complex64))
+    assert permutation.dtype == np.float32
+    np.testing.assert_allclose(permutation @ lower @ upper, x, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["toeplitz", "hankel"])
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3)])
+def test_matrices_of_diagonals_in_batches(name, shape):
+    c = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    r = np.random.default_rng(1).normal(size=4).astype(np.float32)
+    found = getattr(linalg, name)(c, r)
+    rows = [getattr(scipy.linalg, name)(row, r) for row in c.reshape(-1, 3)]
+    np.testing.assert_array_equal(found, np.reshape(rows, (*shape[:-1], 3, 4)))
+
+
+def test_complex_operands_are_refused():
+    with pytest.raises(TypeError, match=r"ndtr: given c64\[\], expected real numbers"):
+        special.ndtr(1j)
