@@ -63,7 +63,7 @@ def _dot_general_lower(
         rhs, rhs_aval = _cast(rhs, rhs_aval, rhs_dtype)
         if precision is not DotAlgorithmPreset.DEFAULT:
             text = algorithm_text(precision, lhs_dtype, rhs_dtype)
-            attributes["algorithm"] = hlo.attribute(text)
+            attributes["algorithm"] = _algorithm_attribute(precision, text)
     elif not _may_stay_mixed(lhs_aval.dtype, rhs_aval.dtype, ctx.platforms):
         lhs, lhs_aval = _cast(lhs, lhs_aval, out_aval.dtype)
         rhs, rhs_aval = _cast(rhs, rhs_aval, out_aval.dtype)
@@ -81,6 +81,17 @@ def _numbers_attribute(dimension_numbers: DimensionNumbers) -> Any:
         f"lhs_contracting_dimensions = {list(lhs_contracting)}, "
         f"rhs_contracting_dimensions = {list(rhs_contracting)}>"
     )
+
+
+def _algorithm_attribute(precision: DotAlgorithm | DotAlgorithmPreset, text: str) -> Any:
+    try:
+        return hlo.attribute(text)
+    except Exception as error:  # of a class of the MLIR bindings
+        raise ValueError(
+            f"dot_general: given precision {precision}, which is not known to be supported on any "
+            "hardware; expected a combination of types and passes that StableHLO has. Choose a "
+            "DotAlgorithmPreset."
+        ) from error
 
 
 def _may_stay_mixed(lhs_dtype: Any, rhs_dtype: Any, platforms: tuple[str, ...]) -> bool:

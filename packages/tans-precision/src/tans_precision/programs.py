@@ -1,0 +1,117 @@
+"""Runs a recorded program equation by equation, into loops, branches and calls."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tans_core import ClosedJaxpr, Eqn, Literal, subjaxprs
+
+type Value = Any
+type OnProduct = Callable[[Eqn, Sequence[Value]], Value]
+
+PRODUCTS: Final = frozenset({"dot_general", "conv_general_dilated"})
+RAGGED: Final = "ragged_dot_general"
+
+
+def run(closed: ClosedJaxpr, args: Sequence[Value], on_product: OnProduct) -> list[Value]:
+    """Run a program on concrete values.
+
+    Args:
+      closed: the program.
+      args: its inputs.
+      on_product: called for each matrix product and convolution; returns its result.
+    """
+    jaxpr = closed.jaxpr
+    env = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        values = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
+        if eqn.primitive.name in PRODUCTS:
+            outs = [on_product(eqn, values)]
+        else:
+            outs = _other(eqn, values, on_product)
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+
+def holds_products(closed: ClosedJaxpr) -> bool:
+    """Whether a program has a product at any depth."""
+    return any(
+        eqn.primitive.name in PRODUCTS
+        or any(holds_products(b) for b in subjaxprs(eqn.params) if isinstance(b, ClosedJaxpr))
+        for eqn in closed.eqns
+    )
+
+
+def unseen(closed: ClosedJaxpr) -> list[str]:
+    """Return what holds products that `run` does not look into, or is a product of another kind."""
+    found: list[str] = []
+    for eqn in closed.eqns:
+        bodies = [b for b in subjaxprs(eqn.params) if isinstance(b, ClosedJaxpr)]
+        name = eqn.primitive.name
+        if name == RAGGED or (
+            name not in _LOOPS and _body_of(eqn) is None and any(map(holds_products, bodies))
+        ):
+            found.append(name)
+        else:
+            found += [inner for body in bodies for inner in unseen(body)]
+    return found
+
+
+def _other(eqn: Eqn, values: list[Value], on_product: OnProduct) -> list[Value]:
+    bodies = [b for b in subjaxprs(eqn.params) if isinstance(b, ClosedJaxpr)]
+    if any(map(holds_products, bodies)):
+        loop, body = _LOOPS.get(eqn.primitive.name), _body_of(eqn)
+        if loop is not None:
+            return loop(eqn.params, values, on_product)
+        if body is not None:
+            return run(body, values, on_product)
+    outs = eqn.primitive.bind(*values, **eqn.params)
+    return outs if eqn.primitive.multiple_results else [outs]
+
+
+def _body_of(eqn: Eqn) -> ClosedJaxpr | None:
+    """Return the body of a call: the only one, which takes and returns what the equation does."""
+    bodies = [b for b in subjaxprs(eqn.params) if isinstance(b, ClosedJaxpr)]
+    if len(bodies) != 1:
+        return None
+    (body,) = bodies
+    fits = len(body.in_avals) == len(eqn.invars) and len(body.out_avals) == len(eqn.outvars)
+    return body if fits else None
+
+
+def _scan(params: dict[str, Any], values: list[Value], on_product: OnProduct) -> list[Value]:
+    n_consts, n_carry, length = (params[k] for k in ("num_consts", "num_carry", "length"))
+    consts, carry = values[:n_consts], values[n_consts : n_consts + n_carry]
+    xs = [np.asarray(x) for x in values[n_consts + n_carry :]]
+    body = params["jaxpr"]
+    collected: dict[int, list[Value]] = {}
+    for i in reversed(range(length)) if params["reverse"] else range(length):
+        outs = run(body, [*consts, *carry, *(x[i] for x in xs)], on_product)
+        carry, collected[i] = outs[:n_carry], outs[n_carry:]
+    ys = [
+        np.stack([np.asarray(collected[i][j]) for i in range(length)])
+        if length
+        else np.zeros((0, *aval.shape), aval.dtype)
+        for j, aval in enumerate(body.out_avals[n_carry:])
+    ]
+    return [*carry, *ys]
+
+
+def _while(params: dict[str, Any], values: list[Value], on_product: OnProduct) -> list[Value]:
+    n_test, n_body = params["cond_nconsts"], params["body_nconsts"]
+    test, consts = values[:n_test], values[n_test : n_test + n_body]
+    carry = values[n_test + n_body :]
+    while bool(run(params["cond_jaxpr"], [*test, *carry], on_product)[0]):
+        carry = run(params["body_jaxpr"], [*consts, *carry], on_product)
+    return carry
+
+
+def _cond(params: dict[str, Any], values: list[Value], on_product: OnProduct) -> list[Value]:
+    branches = params["branches"]
+    index = min(max(int(values[0]), 0), len(branches) - 1)
+    return run(branches[index], values[1:], on_product)
+
+
+_LOOPS: Final = {"scan": _scan, "while": _while, "cond": _cond}

@@ -1,0 +1,10 @@
+"""A generator of random numbers for each test."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The same numbers in each run."""
+    return np.random.default_rng(20)
