@@ -4,6 +4,7 @@ import dataclasses
 import pickle
 from typing import NoReturn
 
+from tans_autodiff.structured import Structure
 from tans_core.context import Mask
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr
@@ -17,12 +18,14 @@ class BackwardProgram:
     Attributes:
       name: the differentiated function.
       place: prints as its file and line, or as an empty string.
-      linear: ``(*residuals, *nonzero_tangents) -> (*nonzero_out_tangents)``, without constants.
+      linear: ``(*residuals, *structured, *nonzero_tangents) -> (*nonzero_out_tangents)``, without
+        constants.
       sources: per residual the flat argument that it is, or None for an opaque residual.
       in_avals: types of the arguments.
       nonzero_in: which arguments have a tangent.
       out_avals: types of the outputs.
       nonzero_out: which outputs have a tangent.
+      structure: where the structured residuals are in the user's tree; None without any.
     """
 
     name: str
@@ -33,6 +36,7 @@ class BackwardProgram:
     nonzero_in: Mask
     out_avals: tuple[AbstractValue, ...]
     nonzero_out: Mask
+    structure: Structure | None = None
 
     @property
     def residual_avals(self) -> tuple[AbstractValue, ...]:

@@ -10,6 +10,7 @@ from tans_autodiff.linearize import Linearization, open_linearization
 from tans_autodiff.residuals import NotNeeded, NotSaveable, mirror, spread_flags
 from tans_autodiff.results import as_array
 from tans_autodiff.split import close_program
+from tans_autodiff.structured import opened
 from tans_autodiff.vjp_object import VJP
 from tans_core import dtypes, tree
 from tans_core.context import Mask
@@ -89,6 +90,7 @@ def pullback(
         out_avals = tuple(type_of_leaf("vjp", x, "output") for x in outs)
     run = running.result(outs)
     nonzero_out, linear, residuals = close(run)
+    linear, residuals, structure, entries = opened(linear, residuals, as_array)
     sources = argument_sources(residuals, leaves, given)
     args_res = saved_arguments(primals, leaves, residuals, sources, saveable)
     info = debug_info_of("vjp", fun)
@@ -101,6 +103,7 @@ def pullback(
         nonzero,
         out_avals,
         nonzero_out,
+        structure,
     )
     f_vjp = VJP(
         program,
@@ -108,6 +111,7 @@ def pullback(
         out_tree,
         args_res,
         [r for r, s in zip(residuals, sources, strict=True) if s is None],
+        entries,
     )
     result = out_tree.unflatten([as_array(x) for x in run.outs])
     return (result, f_vjp, tree.map(running.lower, aux)) if has_aux else (result, f_vjp)

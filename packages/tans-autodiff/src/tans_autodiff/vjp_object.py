@@ -16,6 +16,7 @@ from tans_autodiff.ref_entries import (
 )
 from tans_autodiff.residual_table import ResidualTable, bytes_of
 from tans_autodiff.residuals import NotSaveable, argument_path, is_mark, missing_text
+from tans_autodiff.structured import given_back
 from tans_autodiff.transpose import backward_pass
 from tans_core import dtypes, tree
 from tans_core.errors import message
@@ -45,7 +46,8 @@ class VJP:
         needs it, `NotNeeded` or `NotSaveable` elsewhere. Assign to it, or to the lists and dicts
         inside it, to put values back.
       opaque_residuals: other values computed by the forward pass.
-      structured_residuals: one entry per equation with a channel of its own.
+      structured_residuals: values that rules of user primitives named, one entry per equation
+        that saves some; exchange them, as with `replace`, to change what the backward pass reads.
       want_logs: whether calls return logs.
     """
 
@@ -123,10 +125,11 @@ class VJP:
     def _pull(self, out_ct: Pytree, entries: Sequence[Any] | None) -> Any:
         cts = self._check_cotangents(out_ct)
         program = self.fun
-        inputs = [*self._residuals(), *backward_inputs(program, entries)]
+        lead = self._residuals()
+        inputs = [*lead, *backward_inputs(program, entries)]
         used = [ct for ct, nz in zip(cts, program.nonzero_out, strict=True) if nz]
         logs = Logs()
-        given = inputs[len(program.sources) :]
+        given = inputs[len(lead) :]
         found = iter(backward_pass(program.linear, inputs, used, logs))
         linear = iter([next(found) if type(x) is LinearInput else None for x in given])
         moved = [next(linear) if nz else None for nz in program.nonzero_in]
@@ -198,7 +201,7 @@ class VJP:
         for i, (x, aval) in enumerate(zip(values, program.residual_avals, strict=True)):
             if not _fits(x, aval):
                 raise self._wrong_residual(i, x, aval)
-        return values
+        return values + given_back(program.name, program.structure, self.structured_residuals)
 
     def _wrong_residual(self, index: int, x: Value, aval: AbstractValue) -> ValueError:
         source = self.fun.sources[index]

@@ -137,6 +137,7 @@ dce: Final = RuleTable[Callable[..., Any]]("dce", "simplify")
 discharge: Final = RuleTable[Callable[..., Any]]("discharge", "discharge")
 to_lo: Final = RuleTable[Callable[..., Any]]("to_lo", "to_lo")
 printing: Final = RuleTable[Callable[..., Any]]("printing", "printing")
+structured: Final = RuleTable[Callable[..., Any]]("structured", "structured")
 
 ALL_TABLES: Final = (
     types,
@@ -154,4 +155,5 @@ ALL_TABLES: Final = (
     discharge,
     to_lo,
     printing,
+    structured,
 )
