@@ -54,7 +54,7 @@ def test_r53_refused_in_scan(run: Any) -> None:
     def scan(f: Any, init: Any, xs: Any = None, length: Any = None) -> Any:
         return run(lambda: lax.scan(f, init, xs, length))()
 
-    with pytest.raises(ValueError, match="scan: returned .* argument c"):
+    with pytest.raises(ValueError, match=r"scan: returned .* argument c"):
         scan(lambda c, _: (c, None), x, length=2)
     with pytest.raises(ValueError, match=r"c\[0\] and c\[1\]"):
         scan(lambda c, _: (c, None), (x, x), length=2)

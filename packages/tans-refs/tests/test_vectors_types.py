@@ -126,7 +126,7 @@ def test_r13_arrays_and_steps(table: Any) -> None:
 def test_r14_int_out_of_range() -> None:
     r = new_ref(jnp.arange(5))
     for read in (lambda r: r[7], jit(lambda r: r[7])):
-        with pytest.raises(ValueError, match="given 7 .* less than 5"):
+        with pytest.raises(ValueError, match=r"given 7 .* less than 5"):
             read(r)
 
 
