@@ -8,6 +8,7 @@ from tans_refs.access import TransformedRef, addupdate, get, set, swap
 from tans_refs.creation import empty_ref, free_ref, freeze, new_ref
 from tans_refs.indexing import ds
 from tans_refs.ref import Ref
+from tans_xla.discharge import discharge_state
 
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-refs", built_for=_INTERFACE_BUILT_FOR)
@@ -17,6 +18,7 @@ __all__ = [
     "Ref",
     "TransformedRef",
     "addupdate",
+    "discharge_state",
     "ds",
     "empty_ref",
     "free_ref",
