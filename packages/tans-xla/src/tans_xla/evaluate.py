@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, override
 
 from tans_core import Primitive, eval_trace
-from tans_core.config import disable_jit
+from tans_core.config import disable_jit, enable_x64
 from tans_core.trace import is_evaluating
 from tans_xla import debug_checks
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
@@ -35,6 +35,11 @@ class _Operation(Jitted):
             self._by_aliases[places] = function
         unique = dict(zip(places, args, strict=True))
         return function(*(unique[i] for i in sorted(unique))), None, False
+
+    @override
+    def _miss_of_wide(self, args: tuple, kwargs: dict) -> Any:
+        with enable_x64(True):
+            return self._miss(args, kwargs)[0]
 
 
 def _compiled(run: Callable[..., Any], options: JitOptions) -> Any:

@@ -129,7 +129,7 @@ def _is_mask_of(index: Any, x: Value) -> bool:
 
 def _compute_dtype(x: Value, values: Value, method: str) -> Any:
     """Return the dtype to compute in; warn if converting back to that of `x` may lose."""
-    x_type, values_type = weak_dtype_of(x), _values_type(values)
+    x_type, values_type = _narrow(weak_dtype_of(x)), _narrow(_values_type(values))
     dtype = x_type[0]
     joined = dtype
     if x_type != values_type:
@@ -139,6 +139,13 @@ def _compute_dtype(x: Value, values: Value, method: str) -> Any:
     if method == "divide" and not dtypes.is_inexact(joined):
         return join_dtypes((joined, x_type[1]), (dtypes.default_float(), True))[0]
     return dtype if method == "set" else joined
+
+
+def _narrow(kind: tuple[Any, bool]) -> tuple[Any, bool]:
+    """Return the type that an array made under x64 has while it is off."""
+    dtype, weak = kind
+    wide = dtype.itemsize >= 8 and dtype.kind in "fiuc"
+    return (dtypes.canonicalize(dtype), weak) if wide else kind
 
 
 def _values_type(values: Value) -> tuple[Any, bool]:

@@ -24,6 +24,7 @@ from tans_xla.jit.refs import PureProgram, opened, run_with_refs
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import Inline, JitOptions, normalize
 from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
+from tans_xla.jit.wide_arguments import holds_wide, narrowed
 from tans_xla.physical import physical_value
 from tans_xla.ref_checks import check_distinct, check_not_captured
 
@@ -103,6 +104,8 @@ class Jitted:
             raise
 
     def _miss(self, args: tuple, kwargs: dict) -> tuple[Any, Any, bool]:
+        if holds_wide(args, kwargs):
+            return self._miss_of_wide(args, kwargs), None, False
         call, program = self.trace(args, kwargs)
         if state.trace is not eval_trace:
             return program.out_tree.unflatten(self.bind(call, program)), None, False
@@ -123,6 +126,10 @@ class Jitted:
             return whole.result(outs), None, False
         result = program.out_tree.unflatten(outs)
         return result, executable.fast_path(result, flat[: len(consts)]), False
+
+    def _miss_of_wide(self, args: tuple, kwargs: dict) -> Any:
+        """Run a call on 64-bit arrays while x64 is off."""
+        return self._miss(*narrowed(args, kwargs))[0]
 
     def low_form(self, call: Call, program: Program) -> tuple[Call, Program]:
         """Return the call and the program to execute, without user primitives and types."""
