@@ -46,11 +46,8 @@ def spread(rows: np.ndarray, axes: Any) -> np.ndarray:
 def on_members(fun: Callable[[np.ndarray], np.ndarray], axes: Any) -> np.ndarray:
     """Apply ``fun(members) -> results per member`` to each group of devices."""
     rows = lined_up(VALUES, axes)
-    if rows.ndim == VALUES.ndim:  # one axis is left over, in front
-        out = np.stack([fun(group) for group in rows])
-    else:
-        out = fun(rows)
-    return spread(out, axes)
+    one_left = rows.ndim == VALUES.ndim  # an axis is left over, in front
+    return spread(np.stack([fun(group) for group in rows]) if one_left else fun(rows), axes)
 
 
 @pytest.mark.parametrize("axes", ORDERS)
@@ -189,6 +186,9 @@ def state_after(fun: Any, spec: Any = ("X",), **states: Any) -> str:
     return found[0]
 
 
+MOVES = {("inv", "varying"), ("inv", "reduced"), ("V", "unreduced"), ("R", "varying")}
+
+
 class TestStates:
     @pytest.mark.parametrize(
         ("fun", "given", "expected"),
@@ -229,15 +229,13 @@ class TestStates:
         ):
             np.testing.assert_array_equal(tans.shard_map(body, out_specs=P())(x), want)
 
-    MOVES = {("inv", "varying"), ("inv", "reduced"), ("V", "unreduced"), ("R", "varying")}
-
     @pytest.mark.parametrize("given", ["inv", "V", "U", "R"])
     @pytest.mark.parametrize("to", ["varying", "reduced", "unreduced"])
     def test_casts(self, mesh: Any, given: str, to: str) -> None:
         spec = ("X",) if given == "V" else ()
         states = {"U": {"unreduced": {"X"}}, "R": {"reduced": {"X"}}}.get(given, {})
         cast = lambda v: lax.pcast(v, "X", to=to)  # noqa: E731
-        if (given, to) in self.MOVES:
+        if (given, to) in MOVES:
             letter = {"varying": "V", "reduced": "R", "unreduced": "U"}[to]
             assert state_after(cast, spec, **states).endswith(f"{{{letter}:X}}")
         else:

@@ -48,6 +48,8 @@ def mapped_type(aval: AbstractValue, axis: AxisData, dim: int | None) -> Abstrac
     if is_hi_type(aval):
         return aval.inc_rank(axis.size, dim)
     aval = _array(aval)
+    if axis.varies_along:
+        aval = aval.update(manual_axes=aval.manual_axes | axis.varies_along)
     shape = (*aval.shape[:dim], axis.size, *aval.shape[dim:])
     mesh_axis = axis.explicit_mesh_axis
     if not aval.is_sharded and mesh_axis is None:

@@ -24,6 +24,7 @@ class AxisData(NamedTuple):
       spmd_name: mesh axes over which the mapped axis is sharded, or None.
       explicit_mesh_axis: mesh axes of an explicitly sharded mapped axis, or None.
       explicit_mesh: the abstract mesh that they are axes of, or None.
+      varies_along: manual mesh axes over which the mapped axis is spread: elements vary along them.
     """
 
     size: int
@@ -31,6 +32,7 @@ class AxisData(NamedTuple):
     spmd_name: Any = None
     explicit_mesh_axis: Any = None
     explicit_mesh: Any = None
+    varies_along: frozenset[Any] = frozenset()
 
 
 class Linearized(NamedTuple):

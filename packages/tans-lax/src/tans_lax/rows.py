@@ -14,6 +14,7 @@ from tans_core.sharding import named_sharding
 from tans_lax.creation import zeros_like_aval
 from tans_lax.elementwise.arithmetic import add_any_p
 from tans_lax.mesh.specs import insert_entry
+from tans_lax.mesh.states import vary_along
 from tans_lax.reductions import reduce_sum
 from tans_lax.shape import broadcast_in_dim_p, reshape, transpose_p
 
@@ -234,7 +235,8 @@ def broadcast_batch(x: Value, axis: AxisData, dim: int) -> Value:
         own = spec_of(aval)
         sharding = insert_entry(own, dim, axis.explicit_mesh_axis)
         sharding = named_sharding(axis.explicit_mesh, sharding)
-    return broadcast_in_dim_p.bind(x, shape=new, broadcast_dimensions=kept, sharding=sharding)
+    out = broadcast_in_dim_p.bind(x, shape=new, broadcast_dimensions=kept, sharding=sharding)
+    return vary_along(out, axis.varies_along) if axis.varies_along else out
 
 
 def batch_to_front(axis: Any, x: Value, dim: int | None) -> Value:

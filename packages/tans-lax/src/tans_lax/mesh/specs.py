@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tans_core import typeof
+from tans_core import ShapedArray, typeof
 from tans_core.config import abstract_mesh
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
@@ -31,7 +31,7 @@ def as_named(sharding: Any, x: Any, function: str) -> NamedSharding:
       TypeError: neither a spec nor a `NamedSharding`.
       ValueError: a spec without a mesh, or one that is longer than the rank.
     """
-    aval: Any = typeof(x)
+    aval: Any = x if isinstance(x, ShapedArray) else typeof(x)
     if isinstance(sharding, NamedSharding):
         mesh, spec = sharding.mesh.abstract_mesh, sharding.spec
     elif isinstance(sharding, PartitionSpec):
@@ -96,9 +96,12 @@ def of_cotangent(aval: Any, *others: Any) -> NamedSharding | None:
     """
     if all(getattr(a, "_sharding", None) is None for a in (aval, *others)):
         return None
+    mesh = mesh_of(aval, *others)
+    if mesh.manual_axes and not mesh.explicit_axes:
+        return None  # states along manual axes are no part of a request
     if aval._sharding is not None:
-        return aval._sharding
-    return named_sharding(mesh_of(aval, *others), PartitionSpec(*(None,) * aval.ndim))
+        return aval.sharding
+    return named_sharding(mesh, PartitionSpec(*(None,) * aval.ndim))
 
 
 def before_transpose(sharding: Sharding, order: Sequence[int]) -> Sharding:

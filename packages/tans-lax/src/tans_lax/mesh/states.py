@@ -37,5 +37,10 @@ def cast_to_type(x: Value, aval: Any) -> Value:
 
 def vary_like(x: Value, aval: Any) -> Value:
     """Make a value vary along the axes along which values of a type vary."""
-    missing = aval.manual_axes - typeof(x).manual_axes
+    return vary_along(x, aval.manual_axes)
+
+
+def vary_along(x: Value, axes: frozenset[Any]) -> Value:
+    """Make a value vary along the given axes, if it does not."""
+    missing = axes - typeof(x).manual_axes
     return pvary_p.bind(x, axes=in_mesh_order(missing)) if missing else x

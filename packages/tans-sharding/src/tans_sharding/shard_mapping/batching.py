@@ -41,7 +41,8 @@ def _shard_map_batch(
         size=axis.size // count,
         explicit_mesh_axis=rest or None,
         explicit_mesh=mapping.mesh if rest else None,
-        spmd_name=entry or None,
+        spmd_name=None if entry else axis.spmd_name,
+        varies_along=axis.varies_along | frozenset(entry if mapping.check else ()),
     )
     with mapping.inside():
         body, dims_out = ctx.batch_jaxpr(params["jaxpr"], inner, tuple(dims))

@@ -29,6 +29,7 @@ def _emit(
     ordered = effect is not None and effect.is_ordered
     builder = ctx.builder
     partitions = _num_partitions(builder)
+    _refuse_partly_manual(builder.mesh, ctx)
     index = len(builder.host_callbacks)
     builder.host_callbacks.append(
         HostCallback(callback, ctx.avals_out, ordered, deferred=partitions > 0)
@@ -73,6 +74,16 @@ def _row_major(kind: Any) -> Any:
     rank = kind.rank if isinstance(kind, ir.RankedTensorType) else 0
     order = f"[{', '.join(map(str, reversed(range(rank))))}]" if rank else ""
     return hlo.attribute(f"dense<{order}> : tensor<{rank}xindex>")
+
+
+def _refuse_partly_manual(mesh: Any, ctx: Any) -> None:
+    if mesh is None or not mesh.manual_axes or mesh.are_all_axes_manual:
+        return
+    raise NotImplementedError(
+        f"{ctx.eqn.primitive.name}: given a callback inside of a shard_map over {mesh.manual_axes} "
+        f"of {mesh}, expected one over all axes: the compiler can't place the call. Leave "
+        "axis_names out, or move the callback out of the mapped function."
+    )
 
 
 def _num_partitions(builder: Any) -> int:
