@@ -15,6 +15,7 @@ from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.rules import ContextRule
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero, zero_tangent
+from tans_lax.rows import not_linear
 
 type Value = Any
 
@@ -175,6 +176,7 @@ TRANSPOSE: Final = {
     custom_jvp_call_p: ContextRule(_call_transpose),
     custom_vjp_call_p: ContextRule(_call_transpose),
     custom_lin_p: AccumRule(_custom_lin_transpose),
+    remat_opt_p: not_linear,
 }
 PARTIAL_EVAL: Final = {
     custom_jvp_call_p: ContextRule(_call_split),

@@ -15,6 +15,7 @@ log_p: Final = Primitive("log", family=__name__)
 log1p_p: Final = Primitive("log1p", family=__name__)
 log2_p: Final = Primitive("log2", family=__name__)
 logistic_p: Final = Primitive("logistic", family=__name__)
+logistic_slope_p: Final = Primitive("logistic_slope", family=__name__)
 
 
 def exp(x: Value, *, accuracy: Accuracy = None) -> Value:
@@ -134,3 +135,19 @@ def logistic(x: Value, *, accuracy: Accuracy = None) -> Value:
       0.5
     """
     return logistic_p.bind(x) if accuracy is None else logistic_p.bind(x, accuracy=accuracy)
+
+
+def logistic_slope(x: Value) -> Value:
+    """Compute ``s(x) s(-x)``, the derivative of the sigmoid s, accurate where it saturates.
+
+    Args:
+      x: any shape, float or complex dtype.
+
+    Raises:
+      TypeError: `x` is boolean or an integer.
+
+    Example:
+      >>> float(logistic_slope(0.0))
+      0.25
+    """
+    return logistic_slope_p.bind(x)

@@ -11,6 +11,7 @@ from tans_lax.elementwise.exponential import (
     log2_p,
     log_p,
     logistic_p,
+    logistic_slope_p,
 )
 from tans_lax.rows import Rule, elementwise_batching
 
@@ -24,5 +25,6 @@ BATCHING: Final[dict[Primitive, Rule]] = {
         log1p_p,
         log2_p,
         logistic_p,
+        logistic_slope_p,
     )
 }

@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from tans_core import Primitive
-from tans_lax.elementwise.arithmetic import add, mul, neg
+from tans_lax.elementwise.arithmetic import add, mul
 from tans_lax.elementwise.exponential import (
     exp,
     exp2_p,
@@ -17,10 +17,12 @@ from tans_lax.elementwise.exponential import (
     log1p_p,
     log2_p,
     log_p,
-    logistic,
     logistic_p,
+    logistic_slope,
+    logistic_slope_p,
 )
 from tans_lax.elementwise.tangents import div_tangent
+from tans_lax.elementwise.trigonometric import tanh
 from tans_lax.rows import Rule, jvp_of, jvp_of_output, not_linear
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -50,8 +52,13 @@ def _log2_part(t: Value, x: Value, **params: Any) -> Value:
     return div_tangent(t, mul(math.log(2), x))
 
 
-def _logistic_part(t: Value, out: Value, x: Value, **params: Any) -> Value:
-    return mul(t, mul(out, logistic(neg(x))))
+def _logistic_part(t: Value, x: Value, **params: Any) -> Value:
+    return mul(t, logistic_slope(x))
+
+
+def _logistic_slope_part(t: Value, out: Value, x: Value) -> Value:
+    # s(-x) - s(x) = -tanh(x / 2)
+    return mul(t, mul(out, tanh(mul(-0.5, x))))
 
 
 JVP: Final[dict[Primitive, Rule]] = {
@@ -61,7 +68,8 @@ JVP: Final[dict[Primitive, Rule]] = {
     log_p: jvp_of(log_p, _log_part),
     log1p_p: jvp_of(log1p_p, _log1p_part),
     log2_p: jvp_of(log2_p, _log2_part),
-    logistic_p: jvp_of_output(logistic_p, _logistic_part),
+    logistic_p: jvp_of(logistic_p, _logistic_part),
+    logistic_slope_p: jvp_of_output(logistic_slope_p, _logistic_slope_part),
 }
 
 TRANSPOSE: Final[dict[Primitive, Rule]] = {
@@ -72,4 +80,5 @@ TRANSPOSE: Final[dict[Primitive, Rule]] = {
     log1p_p: not_linear,
     log2_p: not_linear,
     logistic_p: not_linear,
+    logistic_slope_p: not_linear,
 }

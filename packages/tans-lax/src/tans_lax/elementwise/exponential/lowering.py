@@ -3,7 +3,10 @@
 import math
 from typing import Any, Final
 
+import numpy as np
+
 from tans_core import Primitive
+from tans_core.dtype_queries import finfo
 from tans_lax.elementwise.emit import IrValue, LoweringRule, accuracy_attribute, one_op
 from tans_lax.elementwise.exponential import (
     exp2_p,
@@ -13,6 +16,7 @@ from tans_lax.elementwise.exponential import (
     log2_p,
     log_p,
     logistic_p,
+    logistic_slope_p,
 )
 from tans_xla import hlo
 
@@ -47,6 +51,25 @@ def _log2_lower(ctx: Any, x: IrValue, *, accuracy: Any = None) -> IrValue:
     return hlo.op1("stablehlo.complex", kind, scaled)
 
 
+def _logistic_slope_lower(ctx: Any, x: IrValue) -> IrValue:
+    """Compute ``s(x) s(-x)`` with ``s(-x) = s(x) exp(-x)``.
+
+    The compiler finds this exponential in s(x) and computes it once. Where it overflows, s(x) is 0;
+    in float16 it overflows before that.
+    """
+    aval, kind = ctx.avals_in[0], ctx.result_type
+    s = hlo.op1("stablehlo.logistic", kind, [x])
+    minus = hlo.op1("stablehlo.negate", kind, [x])
+    if aval.dtype.kind == "c" or aval.dtype == np.float16:
+        other = hlo.op1("stablehlo.logistic", kind, [minus])
+        return hlo.op1("stablehlo.multiply", kind, [s, other])
+    largest = hlo.full(aval, finfo(aval.dtype).max)
+    e = hlo.op1("stablehlo.exponential", kind, [minus])
+    e = hlo.op1("stablehlo.minimum", kind, [e, largest])
+    other = hlo.op1("stablehlo.multiply", kind, [s, e])
+    return hlo.op1("stablehlo.multiply", kind, [s, other])
+
+
 LOWERING: Final[dict[Primitive, LoweringRule]] = {
     exp_p: one_op("stablehlo.exponential"),
     exp2_p: _exp2_lower,
@@ -55,4 +78,5 @@ LOWERING: Final[dict[Primitive, LoweringRule]] = {
     log1p_p: one_op("stablehlo.log_plus_one"),
     log2_p: _log2_lower,
     logistic_p: one_op("stablehlo.logistic"),
+    logistic_slope_p: _logistic_slope_lower,
 }

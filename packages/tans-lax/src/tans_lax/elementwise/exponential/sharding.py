@@ -11,6 +11,7 @@ from tans_lax.elementwise.exponential import (
     log2_p,
     log_p,
     logistic_p,
+    logistic_slope_p,
 )
 from tans_lax.propagation import Rule, unary
 
@@ -22,4 +23,5 @@ SHARDING: Final[dict[Primitive, Rule]] = {
     log1p_p: unary,
     log2_p: unary,
     logistic_p: unary,
+    logistic_slope_p: unary,
 }

@@ -11,9 +11,11 @@ from tans_lax.elementwise.exponential import (
     log2_p,
     log_p,
     logistic_p,
+    logistic_slope_p,
 )
 from tans_lax.elementwise.signatures import INEXACT, TypeRule, unary
 
 TYPES: Final[dict[Primitive, TypeRule]] = {
-    p: unary(p.name, INEXACT) for p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p)
+    p: unary(p.name, INEXACT)
+    for p in (exp_p, exp2_p, expm1_p, log_p, log1p_p, log2_p, logistic_p, logistic_slope_p)
 }
