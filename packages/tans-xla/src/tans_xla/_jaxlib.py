@@ -108,6 +108,7 @@ approx_top_k_output_size = jaxlib_core.approx_top_k_reduction_output_size
 CompileOptions = xla_client.CompileOptions
 HloSharding = xla_client.HloSharding
 encode_inspect_sharding_callback = jaxlib_core.encode_inspect_sharding_callback
+partition_call_by_batch = jaxlib_core.register_custom_call_as_batch_partitionable
 OpSharding = xla_client.OpSharding
 DeviceAssignment = xla_client.DeviceAssignment
 LoadedExecutable = jaxlib_core.LoadedExecutable

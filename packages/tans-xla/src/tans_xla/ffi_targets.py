@@ -37,6 +37,7 @@ def _register_lapack() -> None:
     for name, handler in _jaxlib.load_lapack().items():
         version = int(name.endswith("_ffi"))
         _jaxlib.register_custom_call_target(name, handler, platform="cpu", api_version=version)
+        _jaxlib.partition_call_by_batch(name)
 
 
 def _register_gpu(platform: str) -> None:
@@ -51,6 +52,7 @@ def _register_gpu(platform: str) -> None:
             _jaxlib.register_custom_call_target(
                 target, handler, platform=platform.upper(), api_version=version
             )
+            _jaxlib.partition_call_by_batch(target)
 
 
 def approximate_candidates(size: int, rank: int, k: int, recall: float, override: int) -> int:

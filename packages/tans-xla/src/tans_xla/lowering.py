@@ -137,6 +137,27 @@ class LoweringContext:
         """Call the function made of a body, with attributes; equal bodies are one function."""
         return call_function(self.builder, name, closed, operands, self.tokens, metadata)
 
+    def program(
+        self,
+        fun: Callable[..., Sequence[Any]],
+        avals: Sequence[Any],
+        operands: Sequence[Value],
+    ) -> list[Value]:
+        """Emit what `fun`, a function of traced values of types `avals`, computes.
+
+        The compiler shards what is inside: types there have no sharding.
+        """
+        builder, mesh = self.builder, self.builder.mesh
+        context, metadata = abstract_mesh.swap_local(None), xla_metadata.swap_local(None)
+        builder.mesh = None
+        try:
+            closed = trace_to_jaxpr(fun, [_without_sharding(a) for a in avals])
+            return lower_eqns(builder, closed, operands, self.tokens)
+        finally:
+            builder.mesh = mesh
+            abstract_mesh.set_local(context)
+            xla_metadata.set_local(metadata)
+
     def function(self, name: str, closed: ClosedJaxpr) -> str | None:
         """Return the symbol of a body without effects as a function; None inside a template."""
         if self.builder.template_depth:
@@ -165,17 +186,7 @@ def lower_as(fun: Callable[..., Any]) -> LoweringRule:
             outs = fun(*args, **params)
             return list(outs) if isinstance(outs, tuple | list) else [outs]
 
-        # The compiler shards what is inside; results are constrained as those of one operation.
-        builder, mesh = ctx.builder, ctx.builder.mesh
-        context, metadata = abstract_mesh.swap_local(None), xla_metadata.swap_local(None)
-        builder.mesh = None
-        try:
-            closed = trace_to_jaxpr(flat, [_without_sharding(a) for a in ctx.avals_in])
-            outs = lower_eqns(builder, closed, operands, ctx.tokens)
-        finally:
-            builder.mesh = mesh
-            abstract_mesh.set_local(context)
-            xla_metadata.set_local(metadata)
+        outs = ctx.program(flat, ctx.avals_in, operands)
         return outs if len(ctx.avals_out) != 1 else outs[0]
 
     return rule

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tans_core.explicit_mode import type_sharding
 from tans_core.mesh import AxisType
 from tans_lax.axis_types import axes_call_p
 from tans_xla.explicit_shardings import constrained
@@ -26,10 +27,23 @@ def _lower(
         builder.mesh = before
     if before is None:
         return outs
-    return [
-        x if sharding is None else constrained([x], [aval], before)[0]
-        for x, aval, sharding in zip(outs, ctx.avals_out, out_shardings, strict=True)
-    ]
+    triples = zip(outs, ctx.avals_out, out_shardings, strict=True)
+    return [x if s is None else _leave(x, aval, before) for x, aval, s in triples]
+
+
+def _leave(x: Value, aval: Any, mesh: Any) -> Value:
+    """Constrain a result to its type outside.
+
+    The compiler may have sharded the operation that computed it in any way, so the value is whole
+    before it is taken apart: asking that operation for addends aborts the partitioner of jaxlib
+    0.12.0 when its operands don't fit.
+    """
+    sharding = getattr(aval, "_sharding", None)
+    if sharding is not None and sharding.spec.unreduced:
+        spec = sharding.spec.update(unreduced=frozenset(), unreduced_kind=None)
+        whole = aval.update(sharding=type_sharding(sharding.mesh, spec, aval.ndim))
+        (x,) = constrained([x], [whole], mesh)
+    return constrained([x], [aval], mesh)[0]
 
 
 LOWERING: Final = {axes_call_p: _lower}

@@ -22,7 +22,7 @@ def _reshard(ctx: Any, x: IrValue, *, dst_sharding: NamedSharding) -> IrValue:
         return x
     is_open = AxisType.Auto in mesh.axis_types
     source = spec_of(ctx.avals_in[0])
-    if source != dst_sharding.spec:
+    if source != dst_sharding.spec and not is_open:
         # The partitioner names a collective after its operand: so it gets the name of this line.
         x = constrain(x, named_sharding(mesh, source), is_open)
     for spec in _steps(source, dst_sharding.spec):

@@ -1,11 +1,13 @@
 """``x.at[index]``: updates of single places, as functions that return a new array."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from tans_core import Array, tree
+from tans_lax.axis_types.placed import with_out_sharding
 from tans_lax.gather_scatter import GatherScatterMode
-from tans_lax.mesh import reshard_array, whole
 from tans_numpy.indexing.arguments import fill_scalar
 from tans_numpy.indexing.eager import get_eager, is_eager
 from tans_numpy.indexing.entries import parse
@@ -137,12 +139,11 @@ class _IndexUpdateRef:
             unique_indices,
             wrap_negative_indices,
         )
-        x, index = self.array, self.index
+        x = self.array
         if out_sharding is not None:
-            x, index = tree.map(whole, (x, index), is_leaf=_is_index)
-        parsed = parse(index, x.shape)
-        out = get_eager(x, parsed, options) if is_eager(x) else get_parsed(x, parsed, options)
-        return _with_sharding(out, out_sharding)
+            return _placed("get", x, self.index, (), options, out_sharding)
+        parsed = parse(self.index, x.shape)
+        return get_eager(x, parsed, options) if is_eager(x) else get_parsed(x, parsed, options)
 
     def apply(
         self,
@@ -194,11 +195,9 @@ class _IndexUpdateRef:
         if mode is not None or indices_are_sorted or unique_indices or not wrap:
             mode = GatherScatterMode.from_any(mode)
             options = Options(mode, None, indices_are_sorted, unique_indices, wrap)
-        operands = (self.array, self.index, values)
         if out_sharding is not None:
-            operands = tree.map(whole, operands, is_leaf=_is_index)
-        array, index, values = operands
-        return _with_sharding(write(array, index, method, values, options), out_sharding)
+            return _placed(method, self.array, self.index, (values,), options, out_sharding)
+        return write(self.array, self.index, method, values, options)
 
     set = _method(
         "set",
@@ -251,10 +250,57 @@ class _IndexUpdateRef:
     )
 
 
-def _with_sharding(x: Value, out_sharding: Any) -> Value:
-    if out_sharding is None:
-        return x
-    return reshard_array(x, out_sharding)
+def _placed(
+    method: str, x: Value, index: Any, values: tuple[Value, ...], options: Options, sharding: Any
+) -> Array:
+    """Read or write places so that the result lies as `sharding` says."""
+    leaves, treedef = tree.flatten(index, is_leaf=_is_index)
+    # Masks are part of the program: the shape of what they select depends on them.
+    moving = [isinstance(v, Array | np.ndarray) and v.dtype != np.bool_ for v in leaves]
+    fixed = tuple(_Fixed(_HERE if m else v) for v, m in zip(leaves, moving, strict=True))
+    arrays = [v for v, m in zip(leaves, moving, strict=True) if m]
+    static = _Places(method, len(values), treedef, fixed, options)
+    return with_out_sharding(_at_places, [x, *values, *arrays], static, sharding)
+
+
+class _Places(NamedTuple):
+    """What is done where: all but the arrays."""
+
+    method: str
+    num_values: int
+    treedef: Any
+    fixed: tuple["_Fixed", ...]
+    options: Options
+
+
+class _Fixed:
+    """A part of an index that is not traced: an integer, a slice, a mask."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        mask = isinstance(value, Array | np.ndarray)
+        content = np.asarray(value).tobytes() if mask else value
+        self.key = (type(value), content, np.shape(value) if mask else ())
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Fixed) and self.key == other.key
+
+
+_HERE: Final = "an array"
+
+
+def _at_places(static: _Places, x: Value, *rest: Value) -> Array:
+    values, arrays = rest[: static.num_values], iter(rest[static.num_values :])
+    leaves = [next(arrays) if f.value is _HERE else f.value for f in static.fixed]
+    index = tree.unflatten(static.treedef, leaves)
+    if static.method == "get":
+        return get_parsed(x, parse(index, x.shape), static.options)
+    return write(x, index, static.method, values[0], static.options)
 
 
 def _is_index(x: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Primitive, ShapedArray, trace_to_jaxpr, typeof
+from tans_core import Primitive, ShapedArray, typeof
 from tans_lax.linalg.checks import with_shape
 from tans_lax.linalg.custom_calls import ffi_call, gpu, lapack, unless_empty
 from tans_lax.linalg.matrices import adjoint, leading, lower_part, matmul, upper_part
@@ -106,7 +106,7 @@ def _qr_lower(
         wider = [(0, 0, 0)] * (aval.ndim - 1) + [(0, k - n, 0)]
         return [lax.pad(packed, aval.dtype.type(0), wider), upper]
 
-    vectors, upper = ctx.inline(trace_to_jaxpr(parts, [aval]), packed)
+    vectors, upper = ctx.program(parts, [aval], [packed])
     q = _product(ctx, vectors, taus, q_aval, with_shape(aval, min(m, n)))
     return [q, upper] if order is None else [q, upper, order]
 

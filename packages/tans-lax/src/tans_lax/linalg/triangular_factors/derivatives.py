@@ -23,6 +23,7 @@ from tans_lax.linalg.matrices import (
 from tans_lax.linalg.row_gather import take_rows
 from tans_lax.linalg.triangular_factors import lu_p, lu_pivots_to_permutation_p
 from tans_lax.linalg.triangular_systems import triangular_solve
+from tans_lax.mesh.specs import partitions_like
 from tans_lax.rows import not_linear, zero_derivative
 
 type Value = Any
@@ -35,7 +36,8 @@ def _completed(x: Value, size: int) -> Value:
     config = [(0, 0, 0)] * (aval.ndim - 2) + [(0, size - rows, 0), (0, size - columns, 0)]
     padded = lax.pad(x, aval.dtype.type(0), config)
     axis = aval.ndim - (1 if rows > columns else 2)
-    position = lax.broadcasted_iota(np.dtype("int32"), typeof(padded).shape, axis)
+    shape, lies = typeof(padded).shape, partitions_like(padded)
+    position = lax.broadcasted_iota(np.dtype("int32"), shape, axis, out_sharding=lies)
     added = lax.ge(position, min(rows, columns))
     return lax.select(added, identity_like(padded), padded)
 

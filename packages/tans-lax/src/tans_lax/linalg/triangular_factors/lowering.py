@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Primitive, ShapedArray, trace_to_jaxpr, typeof
+from tans_core import Primitive, ShapedArray, typeof
 from tans_lax.linalg.custom_calls import (
     ffi_call,
     gpu,
@@ -81,7 +81,7 @@ def _permutation(ctx: Any, pivots: IrValue, aval: ShapedArray, out: ShapedArray)
     def flat(x: Value) -> list[Value]:
         return [_permutation_of(x, permutation_size=size)]
 
-    return ctx.inline(trace_to_jaxpr(flat, [aval]), pivots)[0]
+    return ctx.program(flat, [aval], [pivots])[0]
 
 
 def _lu_lapack(ctx: Any, x: IrValue) -> list[IrValue]:
