@@ -240,11 +240,6 @@ def exact(fn, x):
     ("fn", "xs", "slope"),
     [
         (lax.logistic, [-87, -80, -20, 20, 80], lambda x: 1 / (2 + 2 * np.cosh(x))),
-        (
-            autodiff.grad(lax.logistic),
-            [-87, -80, -20, -1, 1, 20, 80],
-            lambda x: -np.tanh(x / 2) / (2 + 2 * np.cosh(x)),
-        ),
         (lax.tanh, [-30, -9, 9, 30], lambda x: 1 / np.cosh(x) ** 2),
         (lax.expm1, [-40, -20], np.exp),
         (lax.asin, [0.99999, -0.9999999], lambda x: 1 / np.sqrt((1 - x) * (1 + x))),
@@ -257,6 +252,13 @@ def exact(fn, x):
 def test_slopes_are_accurate_where_functions_saturate(fn, xs, slope):
     points = np.asarray(xs, np.float32)
     np.testing.assert_allclose(slopes(fn, xs)[0], exact(slope, points), rtol=1e-5)
+
+
+@pytest.mark.parametrize("x", [-87, -80, -20, -1, 1, 20, 80])
+def test_the_second_derivative_of_logistic_is_accurate_where_it_saturates(x):
+    expected = -np.tanh(x / 2) / (2 + 2 * np.cosh(x))
+    found = autodiff.grad(autodiff.grad(lax.logistic))(np.float32(x))
+    assert float(found) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
