@@ -11,7 +11,23 @@ SAME = {
     "nn.initializers": "tans_nn.initializers",
     **{
         f"scipy.{name}": f"tans_scipy.{name}"
-        for name in ("linalg", "ndimage", "optimize", "signal", "special", "stats")
+        for name in (
+            "cluster",
+            "cluster.vq",
+            "fft",
+            "integrate",
+            "interpolate",
+            "linalg",
+            "ndimage",
+            "optimize",
+            "signal",
+            "sparse",
+            "sparse.linalg",
+            "spatial",
+            "spatial.transform",
+            "special",
+            "stats",
+        )
     },
 }
 NAMES = {

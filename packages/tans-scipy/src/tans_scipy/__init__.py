@@ -11,7 +11,21 @@ from tans_core import require_interface
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-scipy", built_for=_INTERFACE_BUILT_FOR)
 
-_SUBMODULES: Final = ("image", "linalg", "ndimage", "optimize", "signal", "special", "stats")
+_SUBMODULES: Final = (
+    "cluster",
+    "fft",
+    "image",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+)
 
 __all__ = list(_SUBMODULES)
 

@@ -14,9 +14,21 @@ from tans_numpy.operands import (
     canonicalize_axis,
     promote_dtypes_inexact,
 )
+from tans_scipy.spectra import csd, istft, stft, welch
 from tans_xla import composite
 
-__all__ = ("convolve", "convolve2d", "correlate", "correlate2d", "detrend", "fftconvolve")
+__all__ = (
+    "convolve",
+    "convolve2d",
+    "correlate",
+    "correlate2d",
+    "csd",
+    "detrend",
+    "fftconvolve",
+    "istft",
+    "stft",
+    "welch",
+)
 
 type Array = Any
 

@@ -1,6 +1,7 @@
 """Special functions."""
 
 from tans_scipy.special.bessel import i0, i0e, i1, i1e
+from tans_scipy.special.error_functions import dawsn, fresnel, wofz
 from tans_scipy.special.exponential_integrals import exp1, expi
 from tans_scipy.special.gamma import (
     beta,
@@ -20,6 +21,7 @@ from tans_scipy.special.gamma import (
     polygamma,
     zeta,
 )
+from tans_scipy.special.hypergeometric import hyp1f1, hyp2f1
 from tans_scipy.special.logarithms import (
     boxcox,
     boxcox1p,
@@ -41,15 +43,20 @@ from tans_scipy.special.normal import (
     ndtr,
     ndtri,
 )
+from tans_scipy.special.orthogonal import bernoulli, bessel_jn, sph_harm_y
 from tans_scipy.special.sums import log_softmax, logsumexp, softmax
+from tans_scipy.special.trigonometric_integrals import expn, owens_t, sici, spence
 
 __all__ = [
+    "bernoulli",
+    "bessel_jn",
     "beta",
     "betainc",
     "betaln",
     "boxcox",
     "boxcox1p",
     "comb",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
@@ -60,12 +67,16 @@ __all__ = [
     "exp1",
     "expi",
     "expit",
+    "expn",
     "factorial",
+    "fresnel",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammaln",
     "gammasgn",
+    "hyp1f1",
+    "hyp2f1",
     "i0",
     "i0e",
     "i1",
@@ -79,10 +90,15 @@ __all__ = [
     "multigammaln",
     "ndtr",
     "ndtri",
+    "owens_t",
     "poch",
     "polygamma",
     "rel_entr",
+    "sici",
     "softmax",
+    "spence",
+    "sph_harm_y",
+    "wofz",
     "xlog1py",
     "xlogy",
     "zeta",

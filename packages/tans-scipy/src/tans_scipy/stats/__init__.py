@@ -28,6 +28,7 @@ from tans_scipy.stats import (
     vonmises,
     wrapcauchy,
 )
+from tans_scipy.stats.kde import gaussian_kde
 from tans_scipy.stats.samples import mode, rankdata, sem
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "dirichlet",
     "expon",
     "gamma",
+    "gaussian_kde",
     "gennorm",
     "geom",
     "gumbel_l",

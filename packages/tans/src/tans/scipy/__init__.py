@@ -3,7 +3,20 @@
 from importlib import import_module
 from typing import Any, Final
 
-_SUBMODULES: Final = ("linalg", "ndimage", "optimize", "signal", "special", "stats")
+_SUBMODULES: Final = (
+    "cluster",
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+)
 
 __all__ = list(_SUBMODULES)
 

@@ -1,0 +1,5 @@
+"""Clustering."""
+
+from tans_scipy.cluster import vq
+
+__all__ = ["vq"]

@@ -1,0 +1,51 @@
+"""The logarithm of the gamma function of complex numbers."""
+
+from typing import Any, Final
+
+import numpy as np
+
+import tans_numpy as jnp
+
+type Array = Any
+
+# B_2k / (2k (2k - 1)), the coefficients of Stirling's series.
+_STIRLING: Final = (
+    1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
+)  # fmt: skip
+_STEPS: Final = 10
+
+
+def _right(z: Array) -> Array:
+    """Return the logarithm where the real part is at least 1/2: Stirling's series of z + 10."""
+    product = jnp.zeros_like(z)
+    for k in range(_STEPS):
+        product = product + jnp.log(z + k)
+    far = z + _STEPS
+    square = 1 / (far * far)
+    total = jnp.zeros_like(z)
+    for c in reversed(_STIRLING):
+        total = total * square + c
+    stirling = (far - 0.5) * jnp.log(far) - far + 0.5 * np.log(2 * np.pi) + total / far
+    return stirling - product
+
+
+def complex_loggamma(z: Array) -> Array:
+    """Return the principal branch of the logarithm of gamma.
+
+    Args:
+      z: any shape, complex.
+
+    References:
+      Hare, "Computing the principal branch of log-Gamma", 1997.
+    """
+    z = jnp.asarray(z)
+    is_right = jnp.real(z) >= 0.5
+    above = _right(jnp.where(is_right, z, 1 - z))
+    # Reflection, with log(sin(pi z)) continued from the upper half-plane; the lower mirrors it.
+    is_upper = ~jnp.signbit(jnp.imag(z))
+    left = jnp.where(is_right, 0.25 + 0.25j, z)
+    upper = jnp.where(is_upper, left, jnp.conj(left))
+    wave = jnp.exp(2j * np.pi * upper)
+    log_sine = -1j * np.pi * (upper - 0.5) + jnp.log1p(-wave) - np.log(2)
+    log_sine = jnp.where(is_upper, log_sine, jnp.conj(log_sine))
+    return jnp.where(is_right, above, np.log(np.pi) - log_sine - above)
