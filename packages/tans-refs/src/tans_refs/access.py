@@ -4,6 +4,7 @@ from typing import Any, override
 
 from tans_core import tree_util
 from tans_core.dtypes import is_inexact
+from tans_core.hi_types import is_hi_type
 from tans_core.refs import (
     RefCell,
     RefView,
@@ -96,7 +97,7 @@ def _shown(x: Any) -> str:
 def view_of(target: Any, idx: Any) -> TransformedRef:
     """Return the view of a part of a ref or view, without reading it."""
     ref, transforms, indices, aval = base_of(target, "at")
-    more, leaves = parse_index(idx, aval.shape)
+    more, leaves = parse_index(idx, getattr(aval, "shape", ()))
     return TransformedRef(ref, (*transforms, *more), (*indices, *leaves))
 
 
@@ -129,7 +130,7 @@ def get(ref: Any, idx: Any = None) -> Value:
       [1, 2]
     """
     base, transforms, indices, aval = base_of(ref, "get")
-    more, leaves = parse_index(idx, aval.shape)
+    more, leaves = parse_index(idx, getattr(aval, "shape", ()))
     transforms, indices = (*transforms, *more), (*indices, *leaves)
     if state.trace is eval_trace and isinstance(base, RefCell):
         return eager.get(base, transforms, indices)
@@ -174,9 +175,10 @@ def swap(ref: Any, idx: Any, value: Value) -> Value:
 
 def _write(name: str, ref: Any, idx: Any, value: Value, wants_old: bool) -> Value:
     base, transforms, indices, aval = base_of(ref, name)
-    more, leaves = parse_index(idx, aval.shape)
+    more, leaves = parse_index(idx, getattr(aval, "shape", ()))
     transforms, indices = (*transforms, *more), (*indices, *leaves)
-    value = _converted(name, value, aval.dtype)
+    if not is_hi_type(aval):
+        value = _converted(name, value, aval.dtype)
     if state.trace is eval_trace and isinstance(base, RefCell):
         write = eager.swap if wants_old else eager.put
         return write(base, transforms, value, indices)
@@ -207,7 +209,7 @@ def addupdate(ref: Any, idx: Any, x: Value) -> None:
       Ref([0., 2., 0.], dtype=float32)
     """
     base, transforms, indices, aval = base_of(ref, "addupdate")
-    more, leaves = parse_index(idx, aval.shape)
+    more, leaves = parse_index(idx, getattr(aval, "shape", ()))
     transforms, indices = (*transforms, *more), (*indices, *leaves)
     x = _converted("addupdate", x, aval.dtype)
     if state.trace is eval_trace and isinstance(base, RefCell):

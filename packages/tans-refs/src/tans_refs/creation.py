@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tans_core.hi_types import is_hi_value
 from tans_core.refs import (
     NO_GRAD_NO_REMAT,
     AbstractRef,
@@ -76,7 +77,7 @@ def concrete_ref(init: Value, *, memory_space: Any, kind: str | None, pin: bool)
             f"new_ref: given memory_space={memory_space!r} and pin={pin!r} outside of traced code; "
             "expected neither. Call new_ref inside of jit, or leave them out."
         )
-    array = eager.copied(init)
+    array = init if is_hi_value(init) else eager.copied(init)
     return Ref(AbstractRef(typeof(array), None, kind), array)
 
 
@@ -94,10 +95,11 @@ def empty_ref(ty: Any, memory_space: Any = None, pin: bool = False) -> Any:
 
     Example:
       >>> import numpy as np
+      >>> from tans_lax import add
       >>> from tans_xla import jit
       >>> def double(x):
       ...     r = empty_ref(x)
-      ...     r[...] = x + x
+      ...     r[...] = add(x, x)
       ...     return r[...]
       >>> float(jit(double)(np.float32(2)))
       4.0

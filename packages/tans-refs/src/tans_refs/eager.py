@@ -10,6 +10,7 @@ from typing import Any
 
 from tans_core.cache import register_cache
 from tans_core.errors import UnexpectedTracerError
+from tans_core.hi_types import is_hi_type
 from tans_core.refs import (
     AbstractRef,
     RefCell,
@@ -21,6 +22,7 @@ from tans_core.refs import (
 from tans_core.rules import types
 from tans_core.staging import leak_message
 from tans_core.values import typeof
+from tans_refs.parts import part_type
 from tans_refs.values import add_to_part, read_part, write_part
 from tans_xla.jit import jit
 
@@ -105,17 +107,27 @@ def held(ref: Any, operation: str) -> Any:
 
 def get(cell: RefCell, transforms: Transforms, indices: Any) -> Value:
     """Read a part of a concrete ref."""
+    if is_hi_type(cell.aval.inner_aval):
+        return _whole(cell, transforms, held(cell, "get"))
     return _reader(transforms)(held(cell, "get"), *indices)
 
 
 def put(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
     """Write a part of a concrete ref."""
+    if is_hi_type(cell.aval.inner_aval):
+        swap(cell, transforms, value, indices)
+        return
     array = held(cell, "set")
     _store(cell, array, lambda: (_writer(transforms)(array, value, *indices), None))
 
 
 def swap(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> Value:
     """Write a part of a concrete ref and return what was there."""
+    if is_hi_type(cell.aval.inner_aval):
+        old = _whole(cell, transforms, held(cell, "swap"))
+        types[swap_p](cell.aval, typeof(value), transforms=transforms)
+        cell.put(value)
+        return old
     array = held(cell, "swap")
     return _store(cell, array, lambda: _swapper(transforms)(array, value, *indices))
 
@@ -124,6 +136,11 @@ def addupdate(cell: RefCell, transforms: Transforms, value: Value, indices: Any)
     """Add to a part of a concrete ref."""
     array = held(cell, "addupdate")
     _store(cell, array, lambda: (_adder(transforms)(array, value, *indices), None))
+
+
+def _whole(cell: RefCell, transforms: Transforms, value: Value) -> Value:
+    part_type(cell.aval.inner_aval, transforms, ())
+    return value
 
 
 def _store(cell: RefCell, array: Any, run: Callable[[], tuple[Value, Value]]) -> Value:

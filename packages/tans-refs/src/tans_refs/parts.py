@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tans_core.dtypes import itemsize_bits
+from tans_core.hi_types import is_hi_type
 from tans_core.refs import Bitcast, Index, Pick, Reshape, Transform, Transforms, Transpose
 
 type Shape = tuple[int, ...]
@@ -29,6 +30,11 @@ def part_type(aval: Any, transforms: Transforms, index_avals: Sequence[Any]) -> 
     Raises:
       ValueError: a transform does not fit.
     """
+    if transforms and is_hi_type(aval):
+        raise TypeError(
+            f"given a part of a ref to a value of type {aval.str_short()}, expected the whole: values "
+            "of user types have no parts here. Write ref[...]."
+        )
     for t, own in zip(transforms, split_leaves(transforms, index_avals), strict=True):
         aval = _step(aval, t, own)
     return aval

@@ -20,6 +20,7 @@ from tans_lax.control_flow.scan import scan_p
 from tans_lax.control_flow.scan.known_carry import split_carry
 from tans_lax.elementwise.arithmetic import add_any_p
 from tans_lax.rows import instantiate_zeros, zeros_like_aval
+from tans_xla.ref_checks import identity
 
 type Value = Any
 type Avals = Sequence[AbstractValue]
@@ -75,7 +76,8 @@ def scan_transpose(
     consts, const_accums = partition(linear[:num_consts], operands[:num_consts])
     xs, x_accums = partition(linear[first_x:], operands[first_x:])
     x_avals = _where(linear[first_x:], jaxpr.in_avals[first_x:])
-    x_kinds = tuple(_kind_of_x(a, t) for a, t in zip(x_accums, x_avals, strict=True))
+    in_rows = _are_distinct((*const_accums, *x_accums))
+    x_kinds = tuple(_kind_of_x(a, t, in_rows) for a, t in zip(x_accums, x_avals, strict=True))
     const_kinds = tuple(a.kind for a in const_accums)
     shape = (linear, num_consts, num_carry, const_kinds, x_kinds)
     body = _MEMO.get(
@@ -151,9 +153,19 @@ def _transpose_body(
     return TransposedBody(loop, nz_consts, nz_carry, nz_xs, found.logs)
 
 
-def _kind_of_x(accum: GradAccum, aval: AbstractValue) -> Kind:
-    """Return the kind of accumulator that the slices of an operand have."""
-    return "value" if accum.kind == "ref" and not is_ref_type(aval) else accum.kind
+def _are_distinct(accums: Sequence[GradAccum]) -> bool:
+    """Whether the refs among accumulators differ, so that a loop may write to each."""
+    refs = [identity(a.ref) for a in accums if a.kind == "ref"]  # pyright: ignore[reportAttributeAccessIssue]
+    return len(set(refs)) == len(refs)
+
+
+def _kind_of_x(accum: GradAccum, aval: AbstractValue, in_rows: bool) -> Kind:
+    """Return the kind of accumulator that the slices of an operand have.
+
+    Every step adds to its row of a ref, unless another operand has the same ref.
+    """
+    summed_after = accum.kind == "ref" and not is_ref_type(aval) and not in_rows
+    return "value" if summed_after else accum.kind
 
 
 def _of_kind[T](kind: Kind, values: Sequence[T], kinds: Sequence[Kind]) -> list[T]:
