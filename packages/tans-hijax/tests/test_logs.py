@@ -9,6 +9,7 @@ import tans.lax as lax
 import tans.numpy as jnp
 from tans.experimental import hijax as hj
 from tans.sharding import AxisType
+from tans_autodiff.ref_entries import GradRef
 
 
 def logs_of(f, *args, ct=None):
@@ -214,3 +215,64 @@ def test_nan_sentinel_reports_layer_and_step(capfd):
             assert "NaN in the cotangent of layer 1 at step 1" in printed
     watched = jax.grad(lambda w: loss(w, 0, True))(good)
     np.testing.assert_array_equal(watched, jax.grad(lambda w: loss(w, 0, False))(good))
+
+
+# ---- refs ---------------------------------------------------------------------------------------
+
+
+def test_logs_with_gradients_in_refs():  # B18
+    _, f_vjp = jax.vjp(lambda x: (tap(x, "z") ** 2).sum(), jnp.array([3.0, 4.0]))
+    total = jax.new_ref(jnp.zeros(2))
+    cts, logs = f_vjp.with_logs.with_refs(total)(1.0)
+    assert cts == (GradRef(),)
+    assert logs == {"z": 10}
+    np.testing.assert_array_equal(total[...], [6, 8])
+
+
+def test_custom_vjp_writes_to_a_ref_in_a_scan():  # B21
+    @jax.custom_vjp
+    def tapped(x, ref, i):
+        return x
+
+    def bwd(res, g):
+        ref, i = res
+        ref[i] = jnp.sqrt((g * g).sum())
+        return g, None, None
+
+    tapped.defvjp(lambda x, ref, i: (x, (ref, i)), bwd)
+
+    def loss(ws, ref):
+        def layer(c, args):
+            w, i = args
+            return tapped(jnp.tanh(c @ w), ref, i), None
+
+        return lax.scan(layer, X, (ws, jnp.arange(3)))[0].sum()
+
+    norms = jax.new_ref(jnp.zeros(3))
+    jax.grad(loss)(WS, norms)
+    np.testing.assert_allclose(norms[...], NORMS, rtol=1e-6)
+
+
+def test_ref_among_the_arguments():  # B22
+    class Summed(hj.HiPrim):
+        def __init__(self, x, ref):
+            self.in_avals, self.out_aval, self.params = (x, ref), x, {}
+            super().__init__()
+
+        def expand(self, x, ref):
+            return x
+
+        def vjp_fwd(self, nzs_in, x, ref):
+            return self(x, ref), ref
+
+        def vjp_bwd(self, ref, g, accum, _):
+            accum.accum(g)
+            ref[...] += (g * g).sum()
+
+    total = jax.new_ref(jnp.float32(0))
+
+    def loss(x, ref):
+        return (Summed(jax.typeof(x), jax.typeof(ref))(x, ref) ** 2).sum()
+
+    np.testing.assert_array_equal(jax.grad(loss)(jnp.arange(3.0), total), [0, 2, 4])
+    assert total[...] == 20

@@ -1,5 +1,7 @@
 """User primitives: the vectors H1 to H24 of the specification."""
 
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ import tans as jax
 import tans.lax as lax
 import tans.numpy as jnp
 from tans.experimental import hijax as hj
+from tans_autodiff.ref_entries import DidntWant, DontWant
 from tans_core.dce import dce_jaxpr
+from tans_core.refs import ReadEffect, WriteEffect
 
 
 class Elementwise(hj.HiPrim):
@@ -166,7 +170,7 @@ def test_pair_of_rules_must_be_unpacked():
 class ProductAndSum(hj.HiPrim):
     """Records what its rules are given."""
 
-    seen: dict = {}
+    seen: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, t, nzs_out=None):
         self.in_avals, self.out_aval, self.params = (t, t), {"p": t, "q": t}, {"nzs_out": nzs_out}
@@ -420,3 +424,74 @@ def test_older_spelling():
     assert Old(jax.typeof(1.0)).dce(True, (True,))[1] is True
     _, f_vjp = jax.vjp(old, 1.0)
     assert f_vjp.with_logs(2.0) == ((6,), {"ct": 2})
+
+
+# ---- refs ---------------------------------------------------------------------------------------
+
+
+class Read(hj.HiPrim):
+    """x[i]; its backward rule adds to a part where the accumulator is a ref."""
+
+    kinds: ClassVar[list[str]] = []
+
+    def __init__(self, x, i):
+        self.in_avals, self.out_aval, self.params = (x, i), x.update(shape=x.shape[1:]), {}
+        super().__init__()
+
+    def expand(self, x, i):
+        return x[i]
+
+    def vjp_fwd(self, nzs_in, x, i):
+        return self(x, i), i
+
+    def vjp_bwd(self, i, g, accum, _):
+        self.kinds.append(accum.kind)
+        if isinstance(accum, hj.RefAccum):
+            accum.ref[i] += g
+        elif isinstance(accum, hj.ValAccum):
+            accum.accum(jnp.zeros(self.in_avals[0].shape).at[i].set(g))
+
+
+def read(x, i):
+    i = jnp.int32(i)
+    return Read(jax.typeof(x), jax.typeof(i))(x, i)
+
+
+def test_adding_to_a_part_of_a_ref():  # H17
+    x = jnp.arange(4.0)
+    _, f_vjp = jax.vjp(lambda x: read(x, 1), x)
+    total = jax.new_ref(jnp.zeros(4))
+    f_vjp.with_refs(total)(5.0)
+    np.testing.assert_array_equal(total[...], [0, 5, 0, 0])
+    gradient = jax.grad(lambda x: read(x, 2) * read(x, 2))(x)
+    np.testing.assert_array_equal(gradient, [0, 0, 4, 0])
+
+
+def test_cotangent_that_nobody_wants():  # H18
+    Read.kinds.clear()
+    _, f_vjp = jax.vjp(lambda x: read(x, 1), jnp.arange(4.0))
+    assert f_vjp.with_refs(DontWant())(5.0) == (DidntWant(),)
+    assert Read.kinds == ["null"]
+
+
+class Increment(hj.HiPrim):
+    def __init__(self, ref):
+        self.in_avals, self.out_aval, self.params = (ref,), (), {}
+        self.effects = {ReadEffect(0), WriteEffect(0)}
+        super().__init__()
+
+    def expand(self, ref):
+        ref[...] = ref[...] + 1
+        return ()
+
+
+def test_writing_to_a_ref():  # H24
+    def increment(ref):
+        Increment(jax.typeof(ref))(ref)
+
+    ref = jax.new_ref(jnp.float32(1))
+    for step, apply in enumerate([increment, jax.jit(increment)]):
+        apply(ref)
+        assert ref[...] == step + 2
+    jax.jit(lambda: increment(ref))()
+    assert ref[...] == 4

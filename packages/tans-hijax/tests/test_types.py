@@ -254,6 +254,25 @@ def test_shard_map_of_pairs():  # T23
 
 
 @pytest.mark.parametrize("under", [lambda f: f, jax.jit])
+def test_refs_hold_user_types(under):  # T24
+    def f():
+        ref = jax.new_ref(pair(jnp.float32(3), jnp.float32(3)))
+        p = ref[...]
+        ref[...] = pair(first(p) + 1, second(p) * 2)
+        return jax.freeze(ref)
+
+    assert_pair(under(f)(), 4, 6)
+
+
+def test_refs_of_user_types_have_no_parts():
+    nested = jax.new_ref(PAIR)
+    assert jax.typeof(nested).str_short(True) == "Ref{Pair<f32[3],f32[]>}"
+    with pytest.raises(TypeError, match=r"given a value of type Pair<float32\[\],float32\[\]>"):
+        nested[...] = Pair(jnp.float32(1), jnp.float32(1))
+    assert_pair(nested[...], A3, 2)
+
+
+@pytest.mark.parametrize("under", [lambda f: f, jax.jit])
 def test_checkpoint(under):  # T25: the classic flag does what the new one does
     def f(x):
         p = swap(pair(x, x))

@@ -9,6 +9,7 @@ from types import MethodType
 from typing import Any, Final, NoReturn, override
 
 from tans_core import slots
+from tans_core.refs import AbstractRef
 from tans_core.trace import Tracer
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import register_value_type, typeof
@@ -194,7 +195,7 @@ def register_hitype(cls: type, type_of: Callable[[Any], HiType]) -> None:
         return aval
 
     register_value_type(cls, checked)
-    if not _VALUE_CLASSES:
+    if _VALUE_CLASSES == {LoRefs}:
         _give_tracers_operators()
     _VALUE_CLASSES.add(cls)
 
@@ -244,6 +245,24 @@ def _check_type(cls: type, aval: Any) -> None:
     _CHECKED.add(type(aval))
 
 
+class LoRefs:
+    """A ref to a value of a user type in a low program: one ref per part."""
+
+    __slots__ = ("aval", "refs")
+
+    def __init__(self, aval: AbstractRef, refs: Sequence[Any]) -> None:
+        self.aval = aval
+        self.refs = list(refs)
+
+
+register_value_type(LoRefs, lambda x: x.aval)
+_VALUE_CLASSES.add(LoRefs)
+
+
+def _is_ref_to_hi(aval: AbstractValue) -> bool:
+    return isinstance(aval, AbstractRef) and isinstance(aval.inner_aval, HiType)
+
+
 def is_hi_value(x: Any) -> bool:
     """Whether `x` is an instance of a class of values of a user type."""
     return type(x) in _VALUE_CLASSES
@@ -270,8 +289,8 @@ def check_part_of(x: Any, trace: Any) -> None:
 
 
 def is_hi_type(aval: AbstractValue) -> bool:
-    """Whether a type is a user type."""
-    return isinstance(aval, HiType)
+    """Whether a type is a user type, or that of a ref to a value of one."""
+    return isinstance(aval, HiType) or _is_ref_to_hi(aval)
 
 
 def lower_value(aval: AbstractValue, x: Value) -> list[Value]:
@@ -280,6 +299,8 @@ def lower_value(aval: AbstractValue, x: Value) -> list[Value]:
     Raises:
       TypeError: `lower_val` returned other arrays than `lo_ty` lists.
     """
+    if isinstance(x, LoRefs):
+        return x.refs
     if not isinstance(aval, HiType):
         return [x]
     los, wanted = list(aval.lower_val(x)), aval.lo_types()
@@ -295,6 +316,8 @@ def lower_value(aval: AbstractValue, x: Value) -> list[Value]:
 
 def raise_value(aval: AbstractValue, los: Sequence[Value]) -> Value:
     """Put a value of type `aval` together."""
+    if isinstance(aval, AbstractRef) and _is_ref_to_hi(aval):
+        return LoRefs(aval, los)
     return aval.raise_val(*los) if isinstance(aval, HiType) else los[0]
 
 

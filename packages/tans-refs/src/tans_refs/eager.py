@@ -21,6 +21,7 @@ from tans_core.refs import (
 )
 from tans_core.rules import types
 from tans_core.staging import leak_message
+from tans_core.types import same_type
 from tans_core.values import typeof
 from tans_refs.parts import part_type
 from tans_refs.values import add_to_part, read_part, write_part
@@ -125,7 +126,7 @@ def swap(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> V
     """Write a part of a concrete ref and return what was there."""
     if is_hi_type(cell.aval.inner_aval):
         old = _whole(cell, transforms, held(cell, "swap"))
-        types[swap_p](cell.aval, typeof(value), transforms=transforms)
+        _check_whole(cell.aval, typeof(value))
         cell.put(value)
         return old
     array = held(cell, "swap")
@@ -136,6 +137,15 @@ def addupdate(cell: RefCell, transforms: Transforms, value: Value, indices: Any)
     """Add to a part of a concrete ref."""
     array = held(cell, "addupdate")
     _store(cell, array, lambda: (_adder(transforms)(array, value, *indices), None))
+
+
+def _check_whole(ref: AbstractRef, given: Any) -> None:
+    if not same_type(given, ref.inner_aval):
+        raise TypeError(
+            f"set of a {ref.str_short(False)}: given a value of type {given.str_short(False)}, "
+            f"expected {ref.inner_aval.str_short(False)}. Write a value of the type that the ref "
+            "was made with."
+        )
 
 
 def _whole(cell: RefCell, transforms: Transforms, value: Value) -> Value:
