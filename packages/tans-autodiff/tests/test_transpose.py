@@ -138,4 +138,5 @@ def test_transposed_operations_keep_the_names_of_the_forward_ones():
             return grad(f)(x)
 
     names = [e.name_stack for e in make_jaxpr(outer)(1.0).eqns]
-    assert names == ["outer/layer", "outer/layer", "outer/transpose(layer)"]
+    inner = "outer/jvp(layer)"
+    assert names == [inner, inner, "outer/transpose(jvp(layer))"]

@@ -15,7 +15,7 @@ from tans_core.context import Mask
 from tans_core.dtypes import float0
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
-from tans_core.state import state, swap_trace
+from tans_core.state import state, swap_trace, transformed_names
 from tans_core.trace import is_evaluating
 from tans_core.tracebacks import api_boundary
 from tans_core.tree_util import Partial
@@ -64,7 +64,8 @@ def jvp(
     ]
     old = swap_trace(trace)
     try:
-        out = fun(*in_tree.unflatten(pairs))
+        with transformed_names("jvp"):
+            out = fun(*in_tree.unflatten(pairs))
         aux = None
         if has_aux:
             out, aux = check_pair("jvp", out)
@@ -248,7 +249,7 @@ def linearize(fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Py
         nonzero = tuple(a and b for a, b in zip(nonzero, wanted, strict=True))
     running = open_linearization([as_array(x) for x in leaves], nonzero, forward=True)
     aux = None
-    with running:
+    with transformed_names("jvp"), running:
         out = fun(*in_tree.unflatten(running.inputs))
         if has_aux:
             out, aux = check_pair("linearize", out)

@@ -26,6 +26,7 @@ from tans_core import tree
 from tans_core.errors import message
 from tans_core.jaxpr import Var
 from tans_core.staging import JaxprTracer
+from tans_core.state import transformed_names
 from tans_core.tracebacks import api_boundary
 from tans_core.types import AbstractValue
 from tans_core.values import is_value, typeof
@@ -158,7 +159,7 @@ def _differentiator(
         for aval in avals:
             check_grad_input(name, aval, holomorphic, allow_int)
         running = open_linearization(map(as_array, leaves), [has_tangent(a) for a in avals])
-        with running:
+        with transformed_names("jvp"), running:
             inputs = treedef.unflatten(running.inputs)
             new_args = put(args, where, (inputs,) if isinstance(nums, int) else inputs)
             result = fun(*new_args, **kwargs)

@@ -98,11 +98,18 @@ def pull_back(
 
 
 def _names(names: str, around: str) -> str:
-    """Return the names of the transposed operation: those inside ``around`` are marked."""
-    inner = names.removeprefix(around).removeprefix("/") if around else names
-    if not inner:
-        return around
-    return f"{around}/transpose({inner})" if around else f"transpose({inner})"
+    """Return the names of the transposed operation: the first one inside ``around`` is marked."""
+    head, tail = around, ""
+    if around.endswith(")") and "()" in around.rpartition("/")[2]:
+        at = around.rindex("()") + 1  # a transformation outside, such as vmap, holds it
+        head, tail = around[:at], around[at:]
+    elif around:
+        head = f"{around}/"
+    if not names.startswith(head):
+        head = tail = ""
+    first, slash, rest = names[len(head) :].partition("/")
+    first = first.removesuffix(tail)
+    return f"{head}transpose({first}){tail}{slash}{rest}" if first else around
 
 
 def _check_types(eqn: Eqn, operands: Sequence[Any], results: Sequence[Cotangent]) -> None:

@@ -16,6 +16,7 @@ from tans_core import dtypes, tree
 from tans_core.context import Mask
 from tans_core.debug_info import debug_info_of
 from tans_core.jaxpr import ClosedJaxpr
+from tans_core.state import transformed_names
 from tans_core.tracebacks import api_boundary
 from tans_core.zeros import Zero
 
@@ -82,7 +83,7 @@ def pullback(
     saveable = spread_flags("saveable_args", saveable_args, primals)
     running = open_linearization(leaves, nonzero)
     aux = None
-    with running:
+    with transformed_names("jvp"), running:
         out = fun(*in_tree.unflatten(running.inputs), **kwargs)
         if has_aux:
             out, aux = check_pair("vjp", out)

@@ -23,6 +23,7 @@ from tans_core.debug_info import CallInfo
 from tans_core.errors import message
 from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.partition_spec import partition_axes
+from tans_core.state import transformed_names
 from tans_core.tracebacks import hide_frames
 from tans_core.tree_registry import registry
 from tans_core.types import AbstractValue
@@ -147,7 +148,8 @@ def _call(
         )
         return outs
 
-    outs, out_dims = batch_flat(flat_fun, axis, flat, dims)
+    with transformed_names("vmap"):
+        outs, out_dims = batch_flat(flat_fun, axis, flat, dims)
     wanted = flat_out_axes(out_axes, out_tree)
     results = [
         _place(axis, x, d, w, out_tree, i, sum_match)

@@ -10,7 +10,7 @@ from typing import Any, Final, final, override
 from tans_core.config import xla_metadata
 from tans_core.primitive import Primitive
 from tans_core.refs import RefEffect, has_refs, moved_effects
-from tans_core.state import state, swap_metadata
+from tans_core.state import scoped, state, swap_metadata
 from tans_core.types import AbstractValue
 
 type Effects = frozenset[Any]
@@ -256,7 +256,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
                 metadata = eqn.metadata
                 swap_metadata(around, metadata)
             if eqn.name_stack:
-                state.name_stack = f"{old_names}/{eqn.name_stack}" if old_names else eqn.name_stack
+                state.name_stack = scoped(old_names, eqn.name_stack)
             else:
                 state.name_stack = old_names
             op = eqn.op

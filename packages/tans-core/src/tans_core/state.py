@@ -62,6 +62,34 @@ class set_current_trace:  # noqa: N801  (a context manager in the form of a func
         swap_trace(self._old)
 
 
+def scoped(names: str, name: str) -> str:
+    """Return the name stack `names` with a scope added.
+
+    A transformation stands in it as "vmap()"; the first scope inside goes into the parentheses.
+    """
+    if names.endswith(")") and "()" in names.rpartition("/")[2]:
+        first, slash, rest = name.partition("/")
+        at = names.rindex("()") + 1
+        return names[:at] + first + names[at:] + slash + rest
+    return f"{names}/{name}" if names else name
+
+
+class transformed_names:  # noqa: N801  (a context manager in the form of a function)
+    """Context manager: mark the names of operations traced inside with a transformation's name."""
+
+    __slots__ = ("_by", "_old")
+
+    def __init__(self, by: str) -> None:
+        self._by = by
+
+    def __enter__(self) -> None:
+        self._old = state.name_stack
+        state.name_stack = scoped(self._old, f"{self._by}()")
+
+    def __exit__(self, *exc: object) -> None:
+        state.name_stack = self._old
+
+
 @contextmanager
 def named_scope(name: str) -> Generator[None]:
     """Context manager: put `name` in front of the names of the operations traced inside."""
@@ -71,7 +99,7 @@ def named_scope(name: str) -> Generator[None]:
             "Pass str(name)."
         )
     old = state.name_stack
-    state.name_stack = f"{old}/{name}" if old else name
+    state.name_stack = scoped(old, name)
     try:
         yield
     finally:
