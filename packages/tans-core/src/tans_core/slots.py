@@ -94,7 +94,8 @@ def install_missing() -> None:
     """Give every operator without an owner its error."""
     for name in OPERATORS:
         if name not in _OWNERS:
-            setattr(Tracer, name, _missing(name))
+            missing = _missing(name)
+            setattr(Tracer, name, _by_type(name, missing) if name in _BY_TYPE else missing)
             if name not in ("__eq__", "__ne__"):
                 setattr(ArrayImpl, name, _missing(name))
 

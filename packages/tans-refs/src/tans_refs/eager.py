@@ -23,6 +23,7 @@ from tans_core.rules import types
 from tans_core.staging import leak_message
 from tans_core.types import same_type
 from tans_core.values import typeof
+from tans_lax.conversion import convert_element_type
 from tans_refs.parts import part_type
 from tans_refs.values import add_to_part, read_part, write_part
 from tans_xla.jit import jit
@@ -84,9 +85,7 @@ def _like(x: Value, new: Value) -> Value:
 
 def strong(x: Value) -> Value:
     """Return a value with its weak mark removed."""
-    import tans_lax as lax
-
-    return lax.convert_element_type(x, typeof(x).dtype)
+    return convert_element_type(x, typeof(x).dtype)
 
 
 @jit

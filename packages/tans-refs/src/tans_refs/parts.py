@@ -32,8 +32,8 @@ def part_type(aval: Any, transforms: Transforms, index_avals: Sequence[Any]) -> 
     """
     if transforms and is_hi_type(aval):
         raise TypeError(
-            f"given a part of a ref to a value of type {aval.str_short()}, expected the whole: values "
-            "of user types have no parts here. Write ref[...]."
+            f"given a part of a ref to a value of type {aval.str_short()}, expected the whole: "
+            "values of user types have no parts here. Write ref[...]."
         )
     for t, own in zip(transforms, split_leaves(transforms, index_avals), strict=True):
         aval = _step(aval, t, own)
