@@ -257,7 +257,7 @@ def test_many_threads(cache_dir):
         try:
             for _ in range(3):
                 run()
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(6)]

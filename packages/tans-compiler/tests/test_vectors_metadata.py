@@ -194,9 +194,11 @@ def test_v44_scopes_are_part_of_the_trace():
 def test_scopes_end_with_the_block():
     from tans_core.config import xla_metadata
 
-    with pytest.raises(ZeroDivisionError), set_xla_metadata(k="v"):
+    with set_xla_metadata(k="v"):
         assert xla_metadata.value == (("k", "v"),)
-        raise ZeroDivisionError
+    assert xla_metadata.value is None
+    with pytest.raises(ZeroDivisionError), set_xla_metadata(k="v"):
+        _ = 1 // 0
     assert xla_metadata.value is None
     assert tans.eval_shape(scoped, 1.0).shape == ()
     assert xla_metadata.value is None

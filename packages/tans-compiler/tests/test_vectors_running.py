@@ -13,6 +13,7 @@ import tans
 import tans.lax as lax
 import tans.numpy as jnp
 from tans_compiler import xla_flags
+from tans_compiler._jaxlib import debug_options_text
 from tans_core.errors import JaxRuntimeError
 
 
@@ -110,10 +111,7 @@ def test_only_what_xla_refuses_is_an_error(report, monkeypatch):
 
 
 def test_the_list_of_flags_is_that_of_jaxlib():
-    from jaxlib.xla_client import CompileOptions
-
-    options = CompileOptions()
-    text = repr(options.executable_build_options.debug_options)
+    text = debug_options_text()
     booleans = re.findall(r"^(xla_\w+): (?:true|false)$", text, re.MULTILINE)
     assert len(booleans) > 100
     wrong = [n for n in booleans if xla_flags.known().get(n) not in ("bool", "other", None)]
@@ -154,3 +152,73 @@ def test_a_change_back_is_no_change(monkeypatch):
 def test_v55_unknown_config():
     with pytest.raises(AttributeError, match="'jax_nope'"):
         tans.config.update("jax_nope", 1)
+
+
+def scopes(x):
+    with tans.named_scope("outer"):
+        y = jnp.sin(x)
+        with tans.named_scope("in ner"):
+            z = jnp.cos(y)
+    return tans.named_call(lambda v: v * 2, name="nc")(z)
+
+
+def op_names(fun, *args):
+    text = tans.jit(fun).lower(*args).as_text("hlo", debug_info=True)
+    return {name for names in re.findall(r'op_name="([^"]*)"', text) for name in names.split(";")}
+
+
+@pytest.mark.parametrize(
+    ("transform", "argument", "expected"),
+    [
+        pytest.param(lambda f: f, 1.0, {"outer/sin", "outer/in ner/cos", "nc/mul"}, id="V46 jit"),
+        pytest.param(
+            tans.grad,
+            1.0,
+            {
+                "jvp(outer)/sin",
+                "jvp(outer)/in ner/sin",
+                "jvp(outer)/in ner/neg",
+                "jvp(outer)/cos",
+                "transpose(jvp(nc))/mul",
+                "transpose(jvp(outer))/in ner/mul",
+                "transpose(jvp(outer))/mul",
+            },
+            id="V46 grad",
+        ),
+        pytest.param(
+            tans.vmap,
+            np.ones(3, np.float32),
+            {"vmap(outer)/sin", "vmap(outer)/in ner/cos", "vmap(nc)/mul"},
+            id="vmap",
+        ),
+        pytest.param(
+            lambda f: tans.vmap(tans.grad(lambda x: f(x))),
+            np.ones(3, np.float32),
+            {"vmap(transpose(jvp(outer)))/mul", "vmap(jvp(outer))/cos"},
+            id="vmap of grad",
+        ),
+        pytest.param(
+            lambda f: lambda x: tans.jvp(f, (x,), (x,)),
+            1.0,
+            {"jvp(outer)/sin", "jvp(outer)/in ner/cos", "jvp(nc)/mul"},
+            id="jvp",
+        ),
+    ],
+)
+def test_v46_names(transform, argument, expected):
+    def nm(x):
+        return transform(scopes)(x)
+
+    assert {f"jit(nm)/{name}" for name in expected} <= op_names(nm, argument)
+
+
+def test_names_around_a_transformation_and_of_unnamed_operations():
+    def nm(x):
+        with tans.named_scope("step"):
+            return tans.grad(lambda x: jnp.sin(x) * 2)(x)
+
+    assert op_names(nm, 1.0) >= {"jit(nm)/step/jvp()/cos", "jit(nm)/step/transpose(jvp())/mul"}
+    nested = op_names(lambda x: tans.jit(scopes)(x), 1.0)
+    assert nested >= {"jit(<lambda>)/jit(scopes)", "outer/sin", "outer/in ner/cos", "nc/mul"}
+    with pytest.raises(TypeError, match=r"named_scope: given 3 of type int"), tans.named_scope(3):
+        pass

@@ -38,3 +38,9 @@ def load_executable(client: Any, blob: bytes, devices: Any, options: Any, callba
     """Load a serialised executable; the bytes must be trusted, since they hold machine code."""
     device_list = xla_client.DeviceList(tuple(devices))
     return client.deserialize_executable(blob, device_list, options, list(callbacks))
+
+
+def debug_options_text() -> str:
+    """Return the flags of XLA that are set, with their values, one per line."""
+    options = xla_client.CompileOptions()
+    return repr(options.executable_build_options.debug_options)
