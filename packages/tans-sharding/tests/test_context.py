@@ -169,3 +169,12 @@ def test_primitive_without_a_rule_is_refused(mesh: Mesh) -> None:
 def test_wrong_meshes_are_refused(sizes: Any, names: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         tans.make_mesh(sizes, names)
+
+
+def test_sharding_of_a_single_device() -> None:
+    device = tans.devices()[1]
+    sharding = tans.sharding.make_single_device_sharding(device)
+    assert tans.device_put(1.0, device).sharding == sharding
+    other = tans.sharding.make_single_device_sharding(device, memory_kind="pinned_host")
+    assert other.memory_kind == "pinned_host"
+    assert other != sharding

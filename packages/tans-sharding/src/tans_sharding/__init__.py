@@ -11,7 +11,7 @@ from tans_lax.mesh import with_sharding_constraint
 from tans_sharding.axis_types import auto_axes, explicit_axes
 from tans_sharding.context import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
 from tans_sharding.expectations import communication, expect_communication
-from tans_sharding.meshes import make_mesh
+from tans_sharding.meshes import make_mesh, make_single_device_sharding
 from tans_sharding.no_collectives import no_collectives
 from tans_sharding.pmap import pmap
 from tans_sharding.resharding import reshard
@@ -40,6 +40,7 @@ __all__ = [
     "get_abstract_mesh",
     "get_mesh",
     "make_mesh",
+    "make_single_device_sharding",
     "no_collectives",
     "pmap",
     "reshard",

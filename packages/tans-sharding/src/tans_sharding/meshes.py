@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tans_core.mesh import AxisType, Mesh
+from tans_core.sharding import SingleDeviceSharding, single_device_sharding
 from tans_xla import devices as all_devices
 
 type Device = Any
@@ -54,3 +55,20 @@ def make_mesh(
     if axis_types is None:
         axis_types = (AxisType.Explicit,) * len(sizes)
     return Mesh(grid.reshape(sizes), names, axis_types)
+
+
+def make_single_device_sharding(
+    device: Device, *, memory_kind: str | None = None
+) -> SingleDeviceSharding:
+    """Return the sharding of arrays on one device.
+
+    Args:
+      device: the device.
+      memory_kind: one of its memories, such as ``"pinned_host"``; its default when left out.
+
+    Example:
+      >>> import tans
+      >>> make_single_device_sharding(tans.devices()[0]).num_devices
+      1
+    """
+    return single_device_sharding(device, memory_kind)

@@ -22,6 +22,7 @@ from tans_xla._jaxlib import (
 )
 from tans_xla.array_print import array_repr, array_str
 from tans_xla.host_value import check_not_deleted, host_value
+from tans_xla.layouts import format_of
 from tans_xla.transfer import device_put
 from tans_xla.transfer.place import put_numpy
 
@@ -240,6 +241,7 @@ _PROPERTIES: Final[dict[str, Any]] = {
     "size": attrgetter("aval.size"),
     "weak_type": attrgetter("aval.weak_type"),
     "itemsize": attrgetter("aval.dtype.itemsize"),
+    "format": format_of,
     "sharding": attrgetter("_sharding"),
     "committed": attrgetter("_committed"),
     "is_fully_addressable": attrgetter("_sharding.is_fully_addressable"),

@@ -9,6 +9,7 @@ from tans_xla import compile as compiling
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, load, lower
 from tans_xla.jit.refs import held, run_with_refs
+from tans_xla.layouts import Format, Layout
 from tans_xla.physical import physical_value
 from tans_xla.placement import Placement
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct
@@ -217,6 +218,27 @@ class Compiled(StageTypes):
     def output_shardings(self) -> Any:
         """Shardings of the result."""
         return self.out_tree.unflatten(self._executable.out_shardings)
+
+    @property
+    def input_formats(self) -> Any:
+        """Layouts and shardings of the arguments as ``(args, kwargs)``; unused ones have none."""
+        kept = self._executable.kept
+        count = len(self._executable.lowered.effects)
+        layouts = iter(self._executable.loaded.get_parameter_layouts()[count:])
+        shardings = self._executable.placement.in_shardings
+        formats = [
+            Format(Layout.from_pjrt_layout(next(layouts)) if k else None, s)
+            for k, s in zip(kept, shardings, strict=True)
+        ]
+        return self.in_tree.unflatten(formats[len(self._consts) :])
+
+    @property
+    def output_formats(self) -> Any:
+        """Layouts and shardings of the result."""
+        count = len(self._executable.lowered.effects)
+        layouts = self._executable.loaded.get_output_layouts()[count:]
+        pairs = zip(layouts, self._executable.out_shardings, strict=True)
+        return self.out_tree.unflatten([Format(Layout.from_pjrt_layout(x), s) for x, s in pairs])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the executable.

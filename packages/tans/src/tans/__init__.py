@@ -39,6 +39,7 @@ _PUBLIC: Final = {
     "tans_xla.make_array": """
         live_arrays make_array_from_callback make_array_from_single_device_arrays
     """,
+    "tans_xla.process_local": "make_array_from_process_local_data",
     "tans_xla.guards": """
         transfer_guard transfer_guard_device_to_device transfer_guard_device_to_host
         transfer_guard_host_to_device

@@ -10,6 +10,7 @@ from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import Sharding, named_sharding, single_device_sharding
 from tans_xla import backend
 from tans_xla._jaxlib import Device
+from tans_xla.layouts import Format, sharding_of_format
 from tans_xla.memory import MemorySpace, sharding_in
 
 
@@ -45,6 +46,8 @@ def make_target(destination: Destination, name: str = "device_put") -> Target:
         return sharding_target(named_sharding(_context_mesh(destination, name), destination))
     if isinstance(destination, Sharding):
         return sharding_target(destination)
+    if isinstance(destination, Format):
+        return make_target(sharding_of_format(destination, name), name)
     raise ValueError(
         f"{name}: the destination {destination!r} is a {type(destination).__name__}, expected "
         "None, a device, a Sharding, a PartitionSpec under set_mesh, or a tree of these. "
@@ -63,7 +66,7 @@ def target_of(destination: Destination, value: Any, name: str = "device_put") ->
 
 def is_destination(x: Any) -> bool:
     """Whether `x` is one destination rather than a tree of them."""
-    return x is None or isinstance(x, Device | Sharding | PartitionSpec | MemorySpace)
+    return x is None or isinstance(x, Device | Sharding | PartitionSpec | MemorySpace | Format)
 
 
 # Keyed by device and sharding, so cleared when a backend is dropped.
