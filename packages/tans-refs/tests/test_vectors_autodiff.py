@@ -90,14 +90,14 @@ def test_r68_plumbing_ref(run: Any) -> None:
         return y
 
     r = new_ref(0.0)
-    with pytest.raises(ValueError, match="non-differentiated array reference"):
+    with pytest.raises(ValueError, match="non-differentiated ref"):
         grad(f)(1.0, r)
 
     def add(x: Any) -> Any:
         ref.addupdate(r, ..., x)
         return x
 
-    with pytest.raises(ValueError, match="non-differentiated array reference"):
+    with pytest.raises(ValueError, match="non-differentiated ref"):
         grad(run(add))(1.0)
     assert r[...] == 0.0
 

@@ -127,7 +127,7 @@ def test_r45_closed_over_and_passed() -> None:
 
 def test_r46_returned() -> None:
     x = new_ref(0.0)
-    with pytest.raises(ValueError, match="passed in as the argument r"):
+    with pytest.raises(ValueError, match="is the argument r"):
         jit(lambda r: r)(x)
     with pytest.raises(ValueError, match=r"created on line .*test_vectors_jit.py:\d+"):
         jit(new_ref)(0.0)

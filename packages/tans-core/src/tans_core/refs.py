@@ -20,7 +20,7 @@ NO_GRAD_NO_REMAT: Final = "no_grad_no_remat"
 
 
 class AbstractRef(AbstractValue):
-    """The type of a reference to a mutable value.
+    """The type of a mutable reference.
 
     Args:
       inner_aval: type of the value.
@@ -225,7 +225,7 @@ class Span(NamedTuple):
 
 
 class Pick(NamedTuple):
-    """One element of a dimension; None is an operand: a scalar or an array of indices."""
+    """One element of a dimension; None is an operand: one index, or an array of them."""
 
     index: int | None
 

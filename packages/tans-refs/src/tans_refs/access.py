@@ -116,7 +116,7 @@ def get(ref: Any, idx: Any = None) -> Value:
         whole.
 
     Returns:
-      The value of the part, an array that later writes don't change. Array indices out of range
+      What the part holds, an array that later writes don't change. Array indices out of range
       read the nearest element.
 
     Raises:

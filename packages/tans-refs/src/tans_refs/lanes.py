@@ -1,7 +1,7 @@
 """Chains of transforms for all lanes of a mapped axis at once.
 
 The chain of one lane is rewritten step by step; `lane` is where the mapped axis stands in what has
-been selected so far, or None while it is the same for all lanes.
+been selected so far, or None while nothing differs between lanes.
 """
 
 from collections.abc import Sequence

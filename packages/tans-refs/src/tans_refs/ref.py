@@ -91,7 +91,7 @@ def _no_iteration(ref: Any) -> NoReturn:
 
 def _no_array(ref: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(
-        f"given a {base_of(ref, 'asarray')[3].str_short(False)} where an array is expected. Read "
+        f"given a {base_of(ref, 'asarray')[3].str_short(False)} in the place of an array. Read "
         "its value: write ref[...] instead of ref."
     )
 
@@ -175,7 +175,7 @@ class Ref(RefCell, metaclass=_RefMeta):
         return True
 
     def unsafe_buffer_pointer(self) -> int:
-        """Return the address of the buffer, for tests."""
+        """Return where the buffer starts, for tests."""
         return self.take("unsafe_buffer_pointer").unsafe_buffer_pointer()
 
     def __len__(self) -> int:

@@ -22,7 +22,7 @@ def read_part(x: Value, transforms: Transforms, leaves: Leaves) -> Value:
 
 
 def write_part(x: Value, transforms: Transforms, leaves: Leaves, new: Value) -> Value:
-    """Return an array with the selected part replaced; indices out of range are dropped."""
+    """Return the array with its selected part replaced; indices out of range are dropped."""
     if not transforms:
         return new
     steps = list(zip(transforms, split_leaves(transforms, leaves), strict=True))
@@ -35,7 +35,7 @@ def write_part(x: Value, transforms: Transforms, leaves: Leaves, new: Value) -> 
 
 
 def add_to_part(x: Value, transforms: Transforms, leaves: Leaves, addend: Value) -> Value:
-    """Return an array with an addend added to the selected part; repeated indices add up."""
+    """Return the array with an addend added to the selected part; repeated indices add up."""
     if not transforms:
         return lax.add(x, addend)
     steps = list(zip(transforms, split_leaves(transforms, leaves), strict=True))
@@ -91,7 +91,7 @@ class _Box(NamedTuple):
     Attributes:
       starts: first index of each dimension.
       sizes: number of elements of each.
-      shape: the shape of the part without the dimensions that were picked from.
+      shape: that of the part without the dimensions that were picked from.
     """
 
     starts: list[Any]
@@ -201,8 +201,8 @@ class _Points(NamedTuple):
       dims: dimensions with points.
       windows: the other dimensions.
       indices: ``[*grid, len(dims)]`` indices.
-      grid_ndim: number of dimensions of the grid.
-      order: permutation from ``[*grid, *windows]`` to the dimensions of the part.
+      grid_ndim: rank of the grid.
+      order: permutation from ``[*grid, *windows]`` to the part's dimensions.
     """
 
     dims: tuple[int, ...]

@@ -42,7 +42,7 @@ def check_distinct(
         first = seen.setdefault(identity(x), i)
         if first != i:
             raise ValueError(
-                f"{place()}: given one mutable array reference of type {x.aval.str_short(False)} "
+                f"{place()}: given one mutable ref of type {x.aval.str_short(False)} "
                 f"twice, as {name(first)} and {name(i)}; expected each ref at most once. Pass it "
                 "once, and use it for both inside."
             )
@@ -65,7 +65,7 @@ def check_not_captured(
     for i, x in enumerate(values):
         if is_ref(x) and identity(x) in captured:
             raise ValueError(
-                f"{place()}: given the mutable array reference of type {x.aval.str_short(False)} "
+                f"{place()}: given the mutable ref of type {x.aval.str_short(False)} "
                 f"as the argument {name(i)}, but the function also closed over it; expected one of "
                 f"the two. Use the argument {name(i)} inside, or don't pass it."
             )
@@ -91,7 +91,7 @@ def check_not_returned(
         at = path(i)
         place = info.place if info is not None else where
         raise ValueError(
-            f"{place}: returned a mutable array reference of type {x.aval.str_short(False)}"
+            f"{place}: returned a mutable ref of type {x.aval.str_short(False)}"
             f"{f' at result{at}' if at else ''}; expected arrays.{_came_from(x, info)} Return "
             "its value, ref[...] or freeze(ref)."
         )
@@ -102,11 +102,11 @@ def _came_from(x: Value, info: DebugInfo | None) -> str:
     if type(trace) is not JaxprTrace:
         return ""
     if type(x) is not JaxprTracer or x._trace is not trace:
-        return " The ref was closed over by the function."
+        return " The function closed over the ref."
     for i, v in enumerate(trace.invars):
         if v is x.atom:
             names = info.arg_names if info is not None else ()
-            return f" The ref was passed in as the argument {names[i] if i < len(names) else i}."
+            return f" The ref is the argument {names[i] if i < len(names) else i}."
     made = next((e for e in trace.eqns if any(v is x.atom for v in e.outvars)), None)
     line = user_line(made.traceback) if made is not None else ""
     return f" The ref was created on line {line}." if line else " The ref was created inside."

@@ -69,7 +69,7 @@ def _write(
     (ref, value, *indices), (dim, value_dim, *index_dims) = args, dims
     if dim is None:
         raise ValueError(
-            f"{name} under vmap: given an unbatched array reference of type "
+            f"{name} under vmap: given an unbatched ref of type "
             f"{typeof(ref).str_short(False)}, which all lanes share; expected a ref with an "
             "element for each lane. Pass the ref as an argument of the mapped function, with "
             "in_axes for it, or write after the vmap."

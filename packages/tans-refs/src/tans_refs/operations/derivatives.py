@@ -125,10 +125,10 @@ def _check_constant(name: str, ref: Value, value_dot: Tangent) -> None:
     if is_zero(value_dot) or aval.kind == NO_GRAD_NO_REMAT:
         return
     raise ValueError(
-        f"{name}: given a differentiated value for a non-differentiated array reference of type "
+        f"{name}: given a differentiated value for a non-differentiated ref of type "
         f"{aval.str_short(False)}; expected a value that does not depend on what is "
-        "differentiated. Write lax.stop_gradient(value), pass the ref as an argument of the "
-        f"differentiated function, or make it with kind={NO_GRAD_NO_REMAT!r}."
+        "differentiated. Write lax.stop_gradient(value), give the ref to the differentiated "
+        f"function as an argument, or make it with kind={NO_GRAD_NO_REMAT!r}."
     )
 
 
