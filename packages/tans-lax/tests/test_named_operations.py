@@ -159,3 +159,13 @@ def test_a_sink_keeps_what_nothing_reads():
     assert float(fn(np.float32(2.0))) == float(jit(fn)(np.float32(2.0))) == 4.0
     assert batching.vmap(fn)(X).shape == X.shape
     assert lax.dce_sink(X) is None
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [("int8", "int8"), ("int8", "float32"), ("bfloat16", "float32")]
+)
+def test_products_in_a_wider_dtype(x, y):
+    a, b = np.full(3, 100, x), np.full(3, 3, y)
+    out = lax.mul(a, b, out_dtype=np.float32)
+    assert out.dtype == np.float32
+    assert out.tolist() == [300.0] * 3

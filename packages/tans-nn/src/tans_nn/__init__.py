@@ -9,6 +9,10 @@ require_interface("tans-nn", built_for=_INTERFACE_BUILT_FOR)
 
 from tans_nn import initializers as initializers  # noqa: E402  (after the handshake)
 from tans_nn.attention import dot_product_attention  # noqa: E402
+from tans_nn.block_scaling import (  # noqa: E402
+    get_scaled_dot_general_config,
+    scaled_dot_general,
+)
 from tans_nn.linear_units import celu, elu, gelu, glu, selu  # noqa: E402
 from tans_nn.normalization import (  # noqa: E402
     log_softmax,
@@ -49,6 +53,7 @@ __all__ = [
     "dot_product_attention",
     "elu",
     "gelu",
+    "get_scaled_dot_general_config",
     "glu",
     "hard_sigmoid",
     "hard_silu",
@@ -66,6 +71,7 @@ __all__ = [
     "one_hot",
     "relu",
     "relu6",
+    "scaled_dot_general",
     "scaled_matmul",
     "selu",
     "sigmoid",

@@ -140,7 +140,9 @@ def __getattr__(name: str) -> Any:
     elif name in _SUBMODULES:
         found = import_module(f"tans_numpy.{name}")
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        remedy = import_module("tans_numpy.removed").REMOVED.get(name)
+        hint = f": it was removed, expected {remedy}" if remedy else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     globals()[name] = found
     return found
 

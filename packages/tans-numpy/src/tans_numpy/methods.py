@@ -108,9 +108,18 @@ def _python_round(self: Array, ndigits: int | None = None) -> Array:
     return out if ndigits is not None else _cast(out, dtype=dtypes.default_int())
 
 
-def _compress(self: Array, condition: Any, axis: int | None = None, **options: Any) -> Array:
+def _compress(
+    self: Array,
+    condition: Any,
+    axis: int | None = None,
+    *,
+    out: None = None,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Array:
     """Return the slices along an axis where a condition holds; see `compress`."""
-    return _module("editing").compress(condition, self, axis, **options)
+    compress = _module("editing").compress
+    return compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
 
 def _no_flat(self: Array) -> NoReturn:
@@ -141,14 +150,18 @@ def _namespace(self: Array, *, api_version: str | None = None) -> Any:
     return import_module("tans_numpy")
 
 
-def _delegate(module: str, name: str) -> Callable[..., Any]:
-    """Return a method that calls a function of a module loaded at the first call."""
+def _delegate(module: str, name: str, parameters: Callable[..., None]) -> Callable[..., Any]:
+    """Return a method that calls a function of a module loaded at the first call.
+
+    The parameters are those of a function that is never called; `inspect` finds them.
+    """
 
     def method(self: Array, *args: Any, **kwargs: Any) -> Any:
         return getattr(_module(module), name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Return ``{name}(self, ...)``; see `{name}`."
+    method.__wrapped__ = parameters  # pyright: ignore[reportFunctionMemberAccess]
     return method
 
 
@@ -183,23 +196,49 @@ _METHODS: Final[dict[str, Any]] = {
     "squeeze": manipulation.squeeze,
     "swapaxes": manipulation.swapaxes,
     "take": take,
-    "ptp": _delegate("nan_reductions", "ptp"),
-    "cumsum": _delegate("cumulative", "cumsum"),
-    "cumprod": _delegate("cumulative", "cumprod"),
-    "argmax": _delegate("searching", "argmax"),
-    "argmin": _delegate("searching", "argmin"),
-    "argsort": _delegate("sorting", "argsort"),
-    "argpartition": _delegate("sorting", "argpartition"),
-    "sort": _delegate("sorting", "sort"),
-    "nonzero": _delegate("searching", "nonzero"),
-    "searchsorted": _delegate("searching", "searchsorted"),
-    "repeat": _delegate("rearrangement", "repeat"),
-    "choose": _delegate("editing", "choose"),
+    "ptp": _delegate(
+        "nan_reductions", "ptp", lambda self, axis=None, out=None, keepdims=False: None
+    ),
+    "cumsum": _delegate("cumulative", "cumsum", lambda self, axis=None, dtype=None, out=None: None),
+    "cumprod": _delegate(
+        "cumulative", "cumprod", lambda self, axis=None, dtype=None, out=None: None
+    ),
+    "argmax": _delegate(
+        "searching", "argmax", lambda self, axis=None, out=None, keepdims=None: None
+    ),
+    "argmin": _delegate(
+        "searching", "argmin", lambda self, axis=None, out=None, keepdims=None: None
+    ),
+    "argsort": _delegate(
+        "sorting",
+        "argsort",
+        lambda self, axis=-1, *, kind=None, order=None, stable=True, descending=False: None,
+    ),
+    "argpartition": _delegate("sorting", "argpartition", lambda self, kth, axis=-1: None),
+    "sort": _delegate(
+        "sorting",
+        "sort",
+        lambda self, axis=-1, *, kind=None, order=None, stable=True, descending=False: None,
+    ),
+    "nonzero": _delegate("searching", "nonzero", lambda self, *, fill_value=None, size=None: None),
+    "searchsorted": _delegate(
+        "searching",
+        "searchsorted",
+        lambda self, v, side="left", sorter=None, *, method="scan": None,
+    ),
+    "repeat": _delegate(
+        "rearrangement",
+        "repeat",
+        lambda self, repeats, axis=None, *, total_repeat_length=None, out_sharding=None: None,
+    ),
+    "choose": _delegate("editing", "choose", lambda self, choices, out=None, mode="raise": None),
     "compress": _compress,
     "__array_namespace__": _namespace,
-    "diagonal": _delegate("diagonals", "diagonal"),
-    "trace": _delegate("diagonals", "trace"),
-    "view": _delegate("views", "view"),
+    "diagonal": _delegate("diagonals", "diagonal", lambda self, offset=0, axis1=0, axis2=1: None),
+    "trace": _delegate(
+        "diagonals", "trace", lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: None
+    ),
+    "view": _delegate("views", "view", lambda self, dtype=None, type=None: None),
 }
 _PROPERTIES: Final = {
     "T": manipulation.transpose,

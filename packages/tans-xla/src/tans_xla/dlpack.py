@@ -44,6 +44,26 @@ _PLATFORMS: Final[dict[int, str]] = {
 }
 
 
+def is_supported_dtype(dtype: Any) -> bool:
+    """Whether arrays of a dtype can be exchanged.
+
+    Args:
+      dtype: dtype, or what stands for one.
+
+    Example:
+      >>> is_supported_dtype("float32"), is_supported_dtype("int4")
+      (True, False)
+    """
+    found = np.dtype(dtype)
+    return found.name in _SUPPORTED
+
+
+_SUPPORTED: Final = frozenset(
+    "bool bfloat16 complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 "
+    "uint16 uint32 uint64".split()
+)
+
+
 def dlpack_device(self: ArrayImpl) -> tuple[DLDeviceType, int]:
     """Return the DLPack device type and number of the array's device.
 

@@ -48,6 +48,7 @@ _PUBLIC: Final = {
     "tans_xla.shards": "Shard",
     "tans_xla.transfer": "copy_to_host_async",
     "tans_batching": "vmap",
+    "tans_lax.slicing": "ds",
     "tans_refs": "Ref empty_ref free_ref freeze new_ref",
     "tans_autodiff": """
         ad checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp
@@ -80,7 +81,7 @@ def __getattr__(name: str) -> Any:
 
         found = version("tans")
     else:
-        raise AttributeError(f"module 'tans' has no attribute {name!r}")
+        raise AttributeError(import_module("tans.removed").absent(__name__, name))
     globals()[name] = found
     return found
 

@@ -1,5 +1,8 @@
 """The objects of traced programs."""
 
+from typing import Any
+
+from tans.removed import absent
 from tans_core import (
     AbstractToken,
     AbstractValue,
@@ -27,3 +30,7 @@ __all__ = [
     "Var",
     "eval_jaxpr",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent(__name__, name))

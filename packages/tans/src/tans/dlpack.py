@@ -1,5 +1,12 @@
 """Exchange of arrays with other libraries through DLPack."""
 
-from tans_xla.dlpack import from_dlpack
+from typing import Any
 
-__all__ = ["from_dlpack"]
+from tans.removed import absent
+from tans_xla.dlpack import from_dlpack, is_supported_dtype
+
+__all__ = ["from_dlpack", "is_supported_dtype"]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent(__name__, name))

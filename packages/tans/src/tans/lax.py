@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 import tans_lax
+from tans.removed import absent
 from tans_autodiff import custom_linear_solve as custom_linear_solve
 from tans_autodiff import custom_root as custom_root
 from tans_autodiff.linear_maps import custom_linear_solve_p
@@ -20,6 +21,8 @@ __all__ = sorted([*tans_lax.__all__, "custom_linear_solve", "custom_root", "map"
 
 
 def __getattr__(name: str) -> Any:
+    if not hasattr(tans_lax, name):
+        raise AttributeError(absent(__name__, name))
     found = globals()[name] = getattr(tans_lax, name)
     return found
 

@@ -1,5 +1,8 @@
 """Meshes, partition specs and shardings."""
 
+from typing import Any
+
+from tans.removed import absent
 from tans_sharding import (
     AbstractDevice,
     AbstractMesh,
@@ -47,3 +50,7 @@ __all__ = [
     "set_mesh",
     "use_abstract_mesh",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent(__name__, name))

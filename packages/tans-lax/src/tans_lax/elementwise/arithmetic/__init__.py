@@ -7,6 +7,7 @@ along a dimension, is repeated. A Python scalar takes the other operand's dtype 
 from typing import Any, Final
 
 from tans_core import Primitive
+from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.operands import PYTHON_SCALARS, adapt
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -114,12 +115,13 @@ def sub(x: Value, y: Value) -> Value:
     return sub_p.bind(x, y)
 
 
-def mul(x: Value, y: Value) -> Value:
+def mul(x: Value, y: Value, *, out_dtype: Any = None) -> Value:
     """Compute ``x * y``.
 
     Args:
       x: any shape, any numeric dtype.
       y: same dtype and shape as `x`, or of rank 0.
+      out_dtype: dtype to multiply in; the operands may then differ in theirs. None means their own.
 
     Raises:
       TypeError: the dtypes or shapes differ, or the dtype is boolean.
@@ -130,6 +132,8 @@ def mul(x: Value, y: Value) -> Value:
     """
     if type(x) in PYTHON_SCALARS or type(y) in PYTHON_SCALARS:
         x, y = adapt(x, y)
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return mul_p.bind(x, y)
 
 

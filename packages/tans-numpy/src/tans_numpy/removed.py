@@ -1,0 +1,38 @@
+"""Names that NumPy or JAX once had, and what to write instead; they stay absent."""
+
+from typing import Final
+
+REMOVED: Final = {
+    "trapz": "jnp.trapezoid",
+    "in1d": "jnp.isin",
+    "row_stack": "jnp.vstack",
+    "msort": "jnp.sort(x, axis=0)",
+    "product": "jnp.prod",
+    "alltrue": "jnp.all",
+    "sometrue": "jnp.any",
+    "cumproduct": "jnp.cumprod",
+    "round_": "jnp.round",
+    "fix": "jnp.trunc",
+    "issubsctype": "jnp.issubdtype",
+    "DeviceArray": "jax.Array",
+    "copyto": "jnp.where, or x.at[...].set(values)",
+    "real_if_close": "jnp.real",
+    "find_common_type": "jnp.result_type",
+    "asfarray": "jnp.asarray(x, float)",
+    "NaN": "jnp.nan",
+    "Inf": "jnp.inf",
+    "PINF": "jnp.inf",
+    "NINF": "-jnp.inf",
+    "infty": "jnp.inf",
+    "bool8": "jnp.bool_",
+    "asanyarray": "jnp.asarray",
+    "ascontiguousarray": "jnp.asarray: arrays have no memory order",
+    "asfortranarray": "jnp.asarray: arrays have no memory order",
+    "mat": "jnp.asarray",
+    "matrix": "jnp.asarray",
+    "asmatrix": "jnp.asarray",
+    "set_string_function": "jnp.set_printoptions",
+    "require": "jnp.asarray",
+    "nditer": "jax.lax.scan, or iteration over the array",
+    "lookfor": "help(jnp)",
+}
