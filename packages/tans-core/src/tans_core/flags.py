@@ -68,20 +68,20 @@ class Flag(Config):
         self.global_hooks: list[Hook] = []
         self.thread_hooks: list[Hook] = []
 
-    def __call__(self, *value: FlagValue) -> "Override":
+    def __call__(self, new_val: FlagValue = unset) -> "Override":
         """Return a context manager that sets the flag on this thread; a lone bool may be left out.
 
         Args:
-          *value: the new value; nothing means True for a flag that holds a bool.
+          new_val: the new value; nothing means True for a flag that holds a bool.
 
         Raises:
           ValueError: the value does not fit the flag.
         """
-        if not value and isinstance(self.default, bool):
-            return Override(self, True)
-        if len(value) != 1:
-            raise TypeError(f"{self.name}: given {len(value)} values, expected exactly one")
-        return Override(self, self.parse(self.name, value[0]))
+        if new_val is unset:
+            if not isinstance(self.default, bool):
+                raise TypeError(f"{self.name}: given no value, expected one: {self.name}(value).")
+            new_val = True
+        return Override(self, self.parse(self.name, new_val))
 
     def update(self, value: FlagValue) -> None:
         """Set the process-wide value after canonicalising it."""
