@@ -37,13 +37,19 @@ def bound(a, b, arithmetic):
     return size * (operand_rounding + omitted * (1 + u) ** 2 + gamma * (1 + 4 * u)) + 1e-30
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", CANDIDATES)
+# Where there are as many terms as the sums have digits, there is no bound.
+CASES = [
+    (name, shape)
+    for name in CANDIDATES
+    for shape in SHAPES
+    if shape[1] * UNIT[arithmetic_of(name, "gpu").sums] < 1
+]
+
+
+@pytest.mark.parametrize(("name", "shape"), CASES)
 def test_within_the_analytic_bound(name, shape, rng):
     a, b = operands(rng, *shape)
     arithmetic = arithmetic_of(name, "gpu")
-    if shape[1] * UNIT[arithmetic.sums] >= 1:
-        pytest.skip("no bound: as many terms as the sums have digits")
     found = emulated_matmul(a, b, name)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     assert np.all(np.abs(found - exact) <= bound(a, b, arithmetic))

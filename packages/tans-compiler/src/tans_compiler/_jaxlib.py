@@ -3,6 +3,8 @@
 Tested with jaxlib 0.11.2 to 0.12.0.1.
 """
 
+# pyright: reportAttributeAccessIssue=false
+
 import io
 from typing import Any, Final
 

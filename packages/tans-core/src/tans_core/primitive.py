@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from numbers import Number
-from typing import Any, override
+from typing import Any, Final, override
 
 import numpy as np
 
@@ -68,13 +68,15 @@ def param_types(primitive: Primitive, params: dict[str, Any]) -> Iterator[Any]:
 
 
 def _exact(value: Any) -> Any:
-    if isinstance(value, tuple | frozenset):
+    if isinstance(value, _GROUPS):
         return type(value), *map(_exact, value)
-    odd = isinstance(value, float | complex | np.inexact)  # 0.0 equals -0.0
-    return (type(value), repr(value)) if odd else type(value)
+    # 0.0 equals -0.0.
+    return (type(value), repr(value)) if isinstance(value, _INEXACT) else type(value)
 
 
 _PLAIN, _NESTED = 1, 2
+_GROUPS: Final[Any] = (tuple, frozenset)
+_INEXACT: Final[Any] = (float, complex, np.inexact)
 
 
 def note_params(primitive: Primitive, params: dict[str, Any]) -> None:
@@ -85,9 +87,9 @@ def note_params(primitive: Primitive, params: dict[str, Any]) -> None:
     """
     own = (primitive.family or "").startswith("tans_")
     for value in params.values():
-        if isinstance(value, tuple | frozenset):
+        if isinstance(value, _GROUPS):
             level = _NESTED if not own or _holds_inexact(value) else 0
-        elif isinstance(value, float | complex | np.inexact):
+        elif isinstance(value, _INEXACT):
             level = _NESTED
         else:
             level = _PLAIN if isinstance(value, Number) else 0
@@ -95,9 +97,9 @@ def note_params(primitive: Primitive, params: dict[str, Any]) -> None:
 
 
 def _holds_inexact(value: Any) -> bool:
-    if isinstance(value, tuple | frozenset):
+    if isinstance(value, _GROUPS):
         return any(map(_holds_inexact, value))
-    return isinstance(value, float | complex | np.inexact)
+    return isinstance(value, _INEXACT)
 
 
 def unhashable_params(primitive: Primitive, params: dict[str, Any]) -> TypeError:

@@ -46,10 +46,10 @@ def arithmetic_of(precision: Any, platform: str) -> Arithmetic:
     Raises:
       ValueError: not a precision, or one whose types depend on the operands (8-bit presets).
     """
-    canonical = canonicalize_precision(precision)
+    canonical: Any = canonicalize_precision(precision)
     if canonical is None or canonical is DotAlgorithmPreset.DEFAULT:
         canonical = (Precision.DEFAULT, Precision.DEFAULT)
-    if isinstance(canonical, tuple) and not isinstance(canonical, DotAlgorithm):
+    if type(canonical) is tuple:
         return _LEVELS[platform][min(level.value for level in canonical)]
     if isinstance(canonical, DotAlgorithm):
         operands, sums = (_KINDS.get(np.dtype(t).name) for t in canonical[1:3])

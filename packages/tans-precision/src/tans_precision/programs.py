@@ -8,7 +8,7 @@ import numpy as np
 from tans_core import ClosedJaxpr, Eqn, Literal, subjaxprs
 
 type Value = Any
-type OnProduct = Callable[[Eqn, Sequence[Value]], Value]
+type OnProduct = Callable[[Eqn, list[Value]], Value]
 
 PRODUCTS: Final = frozenset({"dot_general", "conv_general_dilated"})
 RAGGED: Final = "ragged_dot_general"

@@ -15,7 +15,7 @@ def set_attributes(operation: Any, metadata: tuple[tuple[str, Any], ...]) -> Non
       metadata: names and values; bools and numbers become text.
     """
     attributes = operation.attributes
-    found = {name: ir.StringAttr.get(as_text(value)) for name, value in metadata}
+    found: dict[str, Any] = {name: ir.StringAttr.get(as_text(value)) for name, value in metadata}
     if _NAME in attributes:
         found |= {named.name: named.attr for named in ir.DictAttr(attributes[_NAME])}
     attributes[_NAME] = ir.DictAttr.get(found)
