@@ -38,11 +38,11 @@ class gaussian_kde:  # noqa: N801  (SciPy's name)
       Scott, "Multivariate density estimation", 1992.
     """
 
-    neff: Any
-    dataset: Any
-    weights: Any
-    covariance: Any
-    inv_cov: Any
+    neff: Any = None
+    dataset: Any = None
+    weights: Any = None
+    covariance: Any = None
+    inv_cov: Any = None
 
     def __init__(
         self,
