@@ -223,3 +223,12 @@ def test_types() -> None:
         aval.kind = "x"
     with pytest.raises(AttributeError):
         aval.nothing  # noqa: B018
+
+
+def test_hidden_operations_are_refused() -> None:
+    from tans_core import rules
+    from tans_core.refs import get_p, new_ref_p
+
+    for primitive in (get_p, new_ref_p):
+        with pytest.raises(NotImplementedError, match="still holds refs"):
+            rules.lowering[primitive](None)
