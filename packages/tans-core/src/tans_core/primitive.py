@@ -70,8 +70,8 @@ def param_types(primitive: Primitive, params: dict[str, Any]) -> Iterator[Any]:
 def _exact(value: Any) -> Any:
     if isinstance(value, _GROUPS):
         return type(value), *map(_exact, value)
-    # 0.0 equals -0.0.
-    return (type(value), repr(value)) if isinstance(value, _INEXACT) else type(value)
+    kind = value.__class__
+    return (kind, repr(value)) if isinstance(value, _INEXACT) else kind  # 0.0 equals -0.0
 
 
 _PLAIN, _NESTED = 1, 2
