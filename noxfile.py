@@ -113,6 +113,14 @@ def docs(session: nox.Session) -> None:
 
 
 @shared
+def fuzz(session: nox.Session) -> None:
+    """Two thousand random meshes, specs, reshards and mapped programs: none ends the process."""
+    session.chdir(PACKAGES["tans-sharding"].path)
+    options = ["-m", "slow", "-q", "-n", "2"]
+    python(session, "-m", "pytest", *options, *(session.posargs or ["tests/test_fuzz.py"]))
+
+
+@shared
 def bench(session: nox.Session) -> None:
     """The benchmark programs on Tans alone; ``-- --program eager`` for one of them."""
     tool(session, "peer_bench/run.py", "--alone", *session.posargs)

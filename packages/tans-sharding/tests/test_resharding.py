@@ -141,3 +141,11 @@ def test_trees_take_a_prefix_of_specs(mesh: Any) -> None:
     out = tans.reshard({"a": VALUES, "b": (VALUES, VALUES)}, {"a": P("X"), "b": P("Y")})
     printed = [str(tans.typeof(x)) for x in tans.tree.leaves(out)]
     assert printed == ["float32[8@X,4]", "float32[8@Y,4]", "float32[8@Y,4]"]
+
+
+@pytest.mark.parametrize("spec", [P(), P("X"), P(("X", "Y")), P(None, "Y")])
+@pytest.mark.parametrize("axes", [{"X"}, {"X", "Y"}])
+def test_complex_values_become_unreduced(mesh: Any, spec: P, axes: set[str]) -> None:
+    x = (np.arange(64) + 1j * np.arange(64)[::-1]).reshape(8, 8).astype(np.complex64)
+    addends = tans.reshard(tans.reshard(x, spec), P(unreduced=axes))
+    np.testing.assert_array_equal(tans.reshard(addends, P()), x)

@@ -8,7 +8,7 @@ from tans_core.errors import message
 from tans_core.explicit_mode import spec_of
 from tans_core.manual_mode import in_mesh_order
 from tans_core.primitive import Primitive
-from tans_lax.collectives.names import AxisName, AxisNames, as_names
+from tans_lax.collectives.names import AxisName, AxisNames, distinct_names
 from tans_lax.collectives.primitives import (
     preduced_p,
     pvary_p,
@@ -129,7 +129,7 @@ def pcast(x: Any, axis_name: AxisNames, *, to: str) -> Any:
         raise ValueError(
             message("pcast", f"to={to!r}", f"one of {_TARGETS}", "Use psum to reduce a value.")
         )
-    names = as_names(axis_name)
+    names = distinct_names("pcast", axis_name)
     outside = [n for n in names if n not in manual_names(names)]
     if outside:
         raise ValueError(

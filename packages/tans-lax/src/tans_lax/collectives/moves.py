@@ -13,9 +13,9 @@ from tans_lax.collectives.groups import canonical_groups, group_size
 from tans_lax.collectives.names import (
     AxisName,
     AxisNames,
-    as_names,
     bound_size,
     canonical_dimension,
+    distinct_names,
 )
 from tans_lax.collectives.primitives import (
     all_gather_invariant_p,
@@ -40,7 +40,7 @@ _GATHERS: Final = {
 
 
 def _sized(where: str, axis_name: AxisNames) -> tuple[tuple[AxisName, ...], int]:
-    names = as_names(axis_name)
+    names = distinct_names(where, axis_name)
     size = 1
     for name in names:
         size *= bound_size(where, name)

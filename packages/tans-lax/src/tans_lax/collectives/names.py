@@ -25,6 +25,22 @@ def as_names(axis_name: AxisNames) -> tuple[AxisName, ...]:
     return tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
 
 
+def distinct_names(where: str, axis_name: AxisNames) -> tuple[AxisName, ...]:
+    """Return axis names as a tuple.
+
+    Raises:
+      ValueError: a name occurs twice.
+    """
+    names = as_names(axis_name)
+    if len(set(names)) < len(names):
+        raise ValueError(
+            message(
+                where, f"the axis names {names!r}", "each axis once", "Leave out the repetition."
+            )
+        )
+    return names
+
+
 def bound_size(where: str, name: AxisName) -> int:
     """Return the size of the innermost axis bound to a name.
 

@@ -10,7 +10,7 @@ from tans_core.dtype_queries import issubdtype
 from tans_core.errors import message
 from tans_lax.collectives.casts import as_varying, checked_names
 from tans_lax.collectives.groups import canonical_groups
-from tans_lax.collectives.names import AxisNames, as_names, axis_size
+from tans_lax.collectives.names import AxisNames, axis_size, distinct_names
 from tans_lax.collectives.primitives import ragged_all_to_all_p
 
 type Value = Any
@@ -46,7 +46,7 @@ def ragged_all_to_all(
       NameError: the name is not bound here.
       ValueError: dtypes or shapes do not fit together.
     """
-    names = as_names(axis_name)
+    names = distinct_names("ragged_all_to_all", axis_name)
     size = axis_size(axis_name)
     groups = canonical_groups("ragged_all_to_all", axis_index_groups, size)
     _check_arrays(operand, output)

@@ -13,10 +13,10 @@ from tans_lax.collectives.groups import Groups, canonical_groups, group_size
 from tans_lax.collectives.names import (
     AxisName,
     AxisNames,
-    as_names,
     axis_size,
     bound_size,
     canonical_dimension,
+    distinct_names,
 )
 from tans_lax.collectives.primitives import (
     pmax_p,
@@ -37,7 +37,7 @@ type IndexGroups = Sequence[Sequence[int]] | None
 
 def _split_axes(where: str, axis_name: AxisNames) -> tuple[tuple[int, ...], tuple[AxisName, ...]]:
     """Return the positional dimensions and the names; every name is checked to be bound."""
-    axes = as_names(axis_name)
+    axes = distinct_names(where, axis_name)
     positions = tuple(a for a in axes if isinstance(a, int))
     names = tuple(a for a in axes if not isinstance(a, int))
     for name in names:
@@ -232,7 +232,7 @@ def psum_scatter(
       NameError: a name is not bound here.
       ValueError: the dimension can't be split evenly over the axis.
     """
-    names = as_names(axis_name)
+    names = distinct_names("psum_scatter", axis_name)
     size = 1
     for name in names:
         size *= bound_size("psum_scatter", name)

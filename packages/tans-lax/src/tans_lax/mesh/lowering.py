@@ -3,15 +3,20 @@
 The constraint of `reshard` is the one that follows every operation in explicit mode.
 """
 
+import math
 from typing import Any, Final
 
-from tans_core import Primitive
+import numpy as np
+
+from tans_core import Primitive, ShapedArray
+from tans_core.dtypes import is_complex
 from tans_core.explicit_mode import spec_of
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.sharding import NamedSharding, named_sharding
 from tans_lax.mesh import reshard_p, sharding_constraint_p
-from tans_xla.sdy_attributes import constrain
+from tans_xla import hlo
+from tans_xla.sdy_attributes import constrain, manual_computation
 
 type IrValue = Any
 
@@ -25,9 +30,52 @@ def _reshard(ctx: Any, x: IrValue, *, dst_sharding: NamedSharding) -> IrValue:
     if source != dst_sharding.spec and not is_open:
         # The partitioner names a collective after its operand: so it gets the name of this line.
         x = constrain(x, named_sharding(mesh, source), is_open)
+    (aval,) = ctx.avals_out
+    if is_complex(aval.dtype) and dst_sharding.spec.unreduced - source.unreduced:
+        x, source = _complex_addends(mesh, x, source, dst_sharding.spec, aval)
     for spec in _steps(source, dst_sharding.spec):
         x = constrain(x, named_sharding(mesh, spec), is_open)
     return x
+
+
+def _complex_addends(
+    mesh: Any, x: IrValue, source: PartitionSpec, target: PartitionSpec, aval: Any
+) -> tuple[IrValue, PartitionSpec]:
+    """Make a complex value unreduced: the first devices keep it, the others get zeros.
+
+    XLA (jaxlib 0.12.0) dies when it is asked to.
+
+    Returns:
+      The value, and its spec.
+    """
+    new = target.unreduced - source.unreduced
+    rest = tuple(tuple(a for a in partition_axes(p) if a not in new) for p in source.partitions)
+    whole = source.update(partitions=rest, reduced=source.reduced - new)
+    split = whole.update(unreduced=whole.unreduced | new)
+    x = constrain(x, named_sharding(mesh, whole))
+    ins, outs = named_sharding(mesh, whole), named_sharding(mesh, split)
+    free = [a for a in mesh.axis_names if a not in mesh.manual_axes]
+    shape = ins.shard_shape(aval.shape)
+    region = manual_computation([x.type], [x], [ins], [outs], free, mesh)
+    with region.block([hlo.tensor_type(shape, aval.dtype)]) as (own,):
+        part = own
+        zero = hlo.zeros(ShapedArray(shape, aval.dtype))
+        for axis in sorted(new, key=str):
+            part = hlo.select(_is_first(mesh, axis, shape), part, zero)
+        region.ret([part])
+    return constrain(region.results[0], outs), split
+
+
+def _is_first(mesh: Any, axis: Any, shape: tuple[int, ...]) -> IrValue:
+    place = mesh.axis_positions[axis]
+    stride = math.prod(mesh.axis_sizes[place + 1 :])
+    scalar, kind = ShapedArray((), np.uint32), hlo.tensor_type((), np.uint32)
+    number = hlo.op1("stablehlo.partition_id", kind, [])
+    over = hlo.op1("stablehlo.divide", kind, [number, hlo.full(scalar, stride)])
+    size = hlo.full(scalar, mesh.axis_sizes[place])
+    index = hlo.op1("stablehlo.remainder", kind, [over, size])
+    first = hlo.compare(index, hlo.full(scalar, 0), "EQ")
+    return hlo.broadcast_in_dim(first, ShapedArray(shape, np.bool_), ())
 
 
 def _steps(source: PartitionSpec, target: PartitionSpec) -> list[PartitionSpec]:
