@@ -224,6 +224,18 @@ def test_refused_under_vmap(run: Any) -> None:
         run(vmap(until))(jnp.array([1, 2]))
 
 
+@both
+def test_scan_over_a_mapped_ref(run: Any) -> None:
+    def add(r: Any) -> Any:
+        return lax.scan(lambda c, row: (c, row.set(row[...] + 1.0)), 0, r)[0]
+
+    r = new_ref(jnp.zeros((3, 2)))
+    run(vmap(add, in_axes=1))(r)
+    assert r[...].tolist() == [[1, 1], [1, 1], [1, 1]]
+    with pytest.raises(NotImplementedError, match="in_axes=1"):
+        run(vmap(add))(r)
+
+
 def test_associative_scan() -> None:
     calls = new_ref(0)
 

@@ -7,7 +7,9 @@ from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
+from tans_core.refs import is_ref_type
 from tans_core.rules import ContextRule
+from tans_core.values import typeof
 from tans_lax.control_flow.reach import reached_carry, through_smooth
 from tans_lax.control_flow.scan import scan_p
 from tans_lax.rows import batch_to_front, move_axis
@@ -73,6 +75,13 @@ def _scan_batch(
         raise NotImplementedError(
             "scan: given stacked values of a user type that are mapped by vmap too; expected "
             "mapped arrays, constants or carries. Take the values apart before the loop."
+        )
+    pairs = zip(args[first_x:], dims[first_x:], strict=True)
+    if any(d == 0 and is_ref_type(typeof(x)) for x, d in pairs):
+        raise NotImplementedError(
+            "vmap of scan: given a ref among xs that is mapped along its first dimension, which is "
+            "the one that the loop runs over; expected another one, because a ref can't be "
+            "transposed. Use in_axes=1 for the ref, or close over it and index it."
         )
     # Dimension 0 of xs is the loop's: a mapped dimension there moves to 1, which is 0 in a step.
     xs = [move_axis(x, 0, 1) if d == 0 else x
