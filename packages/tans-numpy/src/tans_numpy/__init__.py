@@ -93,6 +93,7 @@ _PUBLIC: Final = {
     """,
     "polynomial": "poly polyadd polyder polydiv polyint polymul polysub polyval vander",
     "polynomial_fits": "polyfit roots",
+    "array_api": "__array_api_version__ __array_namespace_info__",
     "logic": "array_equal array_equiv iterable",
     "windows": "bartlett blackman hamming hanning kaiser",
     "number_parts": """
@@ -128,7 +129,7 @@ _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name 
 _RENAMED: Final = {"bool": "bool_"}
 _SUBMODULES: Final = frozenset(("linalg", "fft"))
 
-__all__ = sorted([*_MODULE_OF, *_NUMPY_NAMES, *_RENAMED])  # noqa: PLE0605  (from the tables above)
+__all__ = sorted(n for n in (*_MODULE_OF, *_NUMPY_NAMES, *_RENAMED) if not n.startswith("__"))  # noqa: PLE0605  (from the tables above)
 
 
 def __getattr__(name: str) -> Any:

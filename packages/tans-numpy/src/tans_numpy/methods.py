@@ -142,10 +142,11 @@ def _namespace(self: Array, *, api_version: str | None = None) -> Any:
       ValueError: an unknown version.
     """
     del self
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+    versions = _module("array_api").VERSIONS
+    if api_version not in (None, *versions):
         raise ValueError(
-            f"__array_namespace__: given api_version={api_version!r}, expected a version up to "
-            "'2024.12', or None."
+            f"__array_namespace__: given api_version={api_version!r}, expected None, or one of "
+            f"{', '.join(versions)}."
         )
     return import_module("tans_numpy")
 

@@ -113,6 +113,7 @@ class _IndexUpdateRef:
         fill_value: Any = None,
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
+        strategy: str = "auto",
     ) -> Array:
         """Read the places; ``x[index]`` with control over what happens out of bounds.
 
@@ -124,14 +125,21 @@ class _IndexUpdateRef:
             lowest signed, the highest unsigned integer, or True.
           out_sharding: sharding of the result.
           wrap_negative_indices: whether negative indices count from the end.
+          strategy: "auto", "gather", "static_slice" or "dynamic_slice"; the operation is chosen by
+            the index, and this does not change it.
 
         Raises:
-          ValueError: unknown mode, or a fill value that is not a scalar.
+          ValueError: unknown mode or strategy, or a fill value that is not a scalar.
 
         Example:
           >>> jnp.arange(3.0).at[7].get(mode="fill", fill_value=-1).tolist()
           -1.0
         """
+        if strategy not in ("auto", "gather", "static_slice", "dynamic_slice"):
+            raise ValueError(
+                f"get: given strategy={strategy!r}, expected 'auto', 'gather', 'static_slice' or "
+                "'dynamic_slice'. Leave it out."
+            )
         options = Options(
             PROMISE if mode is None else GatherScatterMode.from_any(mode),
             fill_scalar(fill_value),
