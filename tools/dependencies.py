@@ -59,17 +59,23 @@ def faults(package: Package, optional: frozenset[str]) -> list[str]:
 def test_faults(package: Package, packages: dict[str, Package]) -> list[str]:
     """Return one line per distribution that a package's tests import and do not get.
 
-    Tests get the package, its closure, the test groups, and what those need.
+    Tests get the package, its closure, the test groups, and what those need; they import each other
+    and the package's examples.
     """
     group = package.groups.get("test", ())
     given = {workspace.requirement_name(r) for r in group}
     for needed in workspace.closure([package.name, *given], packages):
         given |= {needed.name} | needed.needs
     found = []
+    local = {
+        file.stem for part in ("tests", "examples") for file in (package.path / part).rglob("*.py")
+    }
     for file in sorted((package.path / "tests").rglob("*.py")):
         for item in import_law.imports(ast.parse(file.read_text(encoding="utf-8"))):
             root = item.module.split(".")[0]
-            if root and root not in sys.stdlib_module_names and distribution(root) not in given:
+            if not root or root in sys.stdlib_module_names or root in local:
+                continue
+            if distribution(root) not in given:
                 where = f"packages/{package.name}/tests/{file.name}:{item.line}"
                 found.append(f"{where}: imports {root}, which its test group does not bring")
     return found

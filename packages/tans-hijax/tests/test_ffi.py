@@ -106,7 +106,7 @@ def test_jacobians(rows):  # F4
 
 
 def test_second_order_names_the_missing_rule(rows):  # F5
-    with pytest.raises(NotImplementedError, match="Forward.*`vjp_fwd`"):
+    with pytest.raises(NotImplementedError, match=r"Forward.*`vjp_fwd`"):
         jax.grad(lambda x: jax.grad(cubed(rms_norm))(x).sum())(rows)
 
 
@@ -178,7 +178,8 @@ def test_aliases(library):  # F12
 
 def test_printed_form(rows):  # F13
     text = str(jax.make_jaxpr(jax.grad(lambda x: rms_norm(x).sum()))(rows))
-    assert "Forward[eps=1e-05]" in text and " = Backward " in text
+    assert "Forward[eps=1e-05]" in text
+    assert " = Backward " in text
     assert "ffi_call" not in text
 
 
@@ -238,8 +239,8 @@ def test_wrong_options(options, error, text):
 def test_wrong_results_and_attributes():
     with pytest.raises(ValueError, match="at position 1"):
         ffi.ffi_call("target", (X2, 1))
-    with pytest.raises(ValueError, match="float32.*int32"):
-        wrong = jax.ShapeDtypeStruct((2,), np.int32)
+    wrong = jax.ShapeDtypeStruct((2,), np.int32)
+    with pytest.raises(ValueError, match=r"float32.*int32"):
         ffi.ffi_call("target", wrong, input_output_aliases={0: 0})(jnp.ones(2))
     for value in ([1], (1,), jnp.ones(2), None, 1j, jnp.bfloat16(1)):
         with pytest.raises(TypeError, match=r"ffi_call of 'target': given the attribute a="):
@@ -259,5 +260,5 @@ def test_registration_errors():
 
 def test_a_missing_compiler_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(build.BuildError, match="cmake.*pip install cmake"):
+    with pytest.raises(build.BuildError, match=r"cmake.*pip install cmake"):
         build.build(tmp_path / "out")

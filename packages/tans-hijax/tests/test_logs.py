@@ -28,7 +28,8 @@ NORMS = [7.183353, 3.7362914, 1.7320508]
 
 def test_logs_beside_the_cotangents():  # B1
     cts, logs = logs_of(lambda x: tap(x, "a") ** 2, 3.0)
-    assert cts == (6,) and logs == {"a": 6}
+    assert cts == (6,)
+    assert logs == {"a": 6}
 
 
 def test_dropped_by_default():  # B2
@@ -70,7 +71,8 @@ def test_nested_branches():  # B7
     inner = branches(lambda x: tap(x, "k"), lambda x: x)
     _, logs = logs_of(branches(inner, lambda x: x), 3.0)
     outer = logs["k"]
-    assert outer.index == 1 and outer.branches[0] is None
+    assert outer.index == 1
+    assert outer.branches[0] is None
     assert (outer.branches[1].index, outer.branches[1].branches) == (1, [None, 1])
 
 
@@ -209,7 +211,8 @@ def test_nan_sentinel_reports_layer_and_step(capfd):
         jax.effects_barrier()
         printed = capfd.readouterr().out
         if step == 0:
-            assert first_bad_layer(logs["nan"]) is None and not printed
+            assert first_bad_layer(logs["nan"]) is None
+            assert not printed
         else:
             assert first_bad_layer(logs["nan"]) == 1
             assert "NaN in the cotangent of layer 1 at step 1" in printed

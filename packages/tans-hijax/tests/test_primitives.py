@@ -85,7 +85,8 @@ def test_jacfwd():  # H5
 
 def test_lowered_text_has_only_operations():  # H6
     text = jax.jit(power).lower(2.0).as_text()
-    assert "Power" not in text and "hi_call" not in text
+    assert "Power" not in text
+    assert "hi_call" not in text
     assert "stablehlo.multiply" in text
     assert jax.jit(power).lower(2.0).compile()(2.0) == 8
     assert jax.jit(jax.grad(power))(2.0) == 12
@@ -108,7 +109,7 @@ def test_missing_rules_are_named(use, rule):  # H7
 
 
 def test_missing_expand():
-    with pytest.raises(NotImplementedError, match="Elementwise.*`expand`"):
+    with pytest.raises(NotImplementedError, match=r"Elementwise.*`expand`"):
         Elementwise(jax.typeof(1.0))(1.0)
 
 
@@ -156,7 +157,7 @@ def test_rules_derived_from_each_other():  # H10
         lin, linearized = hj.linearize_from_jvp
         jvp = hj.jvp_from_lin
 
-    with pytest.raises(TypeError, match="Circular.*jvp derived from lin"):
+    with pytest.raises(TypeError, match=r"Circular.*jvp derived from lin"):
         jax.linearize(lambda x: Circular(jax.typeof(x))(x), 1.0)
 
 
@@ -186,7 +187,7 @@ class ProductAndSum(hj.HiPrim):
 
     def vjp_bwd_retval(self, res, ct):
         self.seen["ct"] = {k: type(c) is hj.Zero for k, c in ct.items()}
-        x, y = res
+        _x, y = res
         p, q = hj.instantiate_zeros(ct["p"]), hj.instantiate_zeros(ct["q"])
         return p * y + q, None
 
@@ -208,7 +209,8 @@ def test_symbolic_zeros_in_reverse():  # H11
 
 def test_symbolic_zeros_in_forward():  # H12
     out, tangent = jax.jvp(lambda x: product_and_sum(x, 3.0), (2.0,), (1.0,))
-    assert out == {"p": 6, "q": 5} and tangent == {"p": 3, "q": 1}
+    assert out == {"p": 6, "q": 5}
+    assert tangent == {"p": 3, "q": 1}
     assert ProductAndSum.seen["tangents"] == [False, True]
 
 
@@ -242,7 +244,8 @@ class Scale(hj.HiPrim):
         return x * y
 
     def transpose(self, ct, x, y):
-        assert hj.is_undefined_primal(x) and not hj.is_undefined_primal(y)
+        assert hj.is_undefined_primal(x)
+        assert not hj.is_undefined_primal(y)
         x.accum(2 * ct * y)
 
 
@@ -337,9 +340,12 @@ def test_automatic_batch_rule():  # H23
 
 def test_equality():
     a, b = Power(jax.typeof(1.0), p=2), Power(jax.typeof(jnp.ones(3)), p=2)
-    assert a == b and hash(a) == hash(b)
-    assert a != Power(jax.typeof(1.0), p=3) and a != Bare(jax.typeof(1.0))
-    assert repr(a) == "Power[p=2]" and repr(Bare(jax.typeof(1.0))) == "Bare"
+    assert a == b
+    assert hash(a) == hash(b)
+    assert a != Power(jax.typeof(1.0), p=3)
+    assert a != Bare(jax.typeof(1.0))
+    assert repr(a) == "Power[p=2]"
+    assert repr(Bare(jax.typeof(1.0))) == "Bare"
 
 
 def test_params_without_hash():

@@ -57,7 +57,8 @@ def saved_by(f, x):
 def test_entries_in_order():  # R1
     _, f_vjp = jax.vjp(lambda x: sq(x, "a") + cube(x, "b"), 3.0)
     assert f_vjp.structured_residuals == [{"a": 3}, {"b": 3}]
-    assert jax.tree.leaves(f_vjp.args_res) == [] and f_vjp.opaque_residuals == []
+    assert jax.tree.leaves(f_vjp.args_res) == []
+    assert f_vjp.opaque_residuals == []
     assert f_vjp(1.0) == (33,)
     a, b = jax.tree.leaves(f_vjp.structured_residuals)
     assert a is b

@@ -164,7 +164,8 @@ def assert_pair(p, a, b):
 def test_swap():  # T13
     text = str(jax.make_jaxpr(swap)(PAIR))
     assert "a:Pair<f32[3],f32[]>" in text
-    assert text.count("= Get[i=") == 2 and text.count("= Make ") == 1
+    assert text.count("= Get[i=") == 2
+    assert text.count("= Make ") == 1
     assert_pair(jax.jit(swap)(PAIR), 2, A3)
     assert jax.eval_shape(swap, PAIR) == PairType(jax.typeof(jnp.float32(0)), jax.typeof(A3))
 
@@ -419,14 +420,14 @@ class NoEquality(hj.HiType):
 
 
 def test_types_compare():
-    with pytest.raises(NotImplementedError, match="NoEquality.*`__eq__`"):
+    with pytest.raises(NotImplementedError, match=r"NoEquality.*`__eq__`"):
         assert NoEquality() == NoEquality()
 
     class Value:
         pass
 
     hj.register_hitype(Value, lambda v: NoEquality())
-    with pytest.raises(NotImplementedError, match="NoEquality.*`__hash__`"):
+    with pytest.raises(NotImplementedError, match=r"NoEquality.*`__hash__`"):
         jax.typeof(Value())
     with pytest.raises(ValueError, match="Value is registered already"):
         hj.register_hitype(Value, lambda v: NoEquality())
@@ -463,7 +464,10 @@ def test_lower_val_agrees_with_lo_ty():
 
 def test_component_types():
     t = jax.typeof(jnp.ones((2, 3)))
-    assert t.dec_rank(2, 0).shape == (3,) and t.dec_rank(None, None) is t
-    assert t.inc_rank(4, 1).shape == (2, 4, 3) and t.leading_axis_spec() == 0
-    assert t.lo_ty() == [t] and t.raise_val(*t.lower_val(5)) == 5
+    assert t.dec_rank(2, 0).shape == (3,)
+    assert t.dec_rank(None, None) is t
+    assert t.inc_rank(4, 1).shape == (2, 4, 3)
+    assert t.leading_axis_spec() == 0
+    assert t.lo_ty() == [t]
+    assert t.raise_val(*t.lower_val(5)) == 5
     assert get(PAIR, 1) == 2

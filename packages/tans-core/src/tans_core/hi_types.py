@@ -75,14 +75,15 @@ class HiType(AbstractValue):
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def lo_ty(self) -> Sequence[AbstractValue]:
+    def lo_ty(self) -> list[Any]:
         """Return the types of the arrays that a value is made of (for lowering)."""
         raise _missing("lowering, as under jit,", self, "lo_ty")
 
-    def lower_val(self, value: Value) -> Sequence[Value]:
+    def lower_val(self, value: Value) -> list[Value]:
         """Return the arrays that a value is made of, in the order of `lo_ty`."""
         raise _missing("lowering of values", self, "lower_val")
 
+    @override
     def raise_val(self, *los: Value) -> Value:
         """Return the value made of these arrays."""
         raise _missing("making values of lowered arrays", self, "raise_val")
@@ -111,7 +112,7 @@ class HiType(AbstractValue):
         """Return the type of `size` values of this type, lined up along `spec`."""
         raise _missing("vmap", self, "inc_rank")
 
-    def leading_axis_spec(self) -> MappingSpec:
+    def leading_axis_spec(self) -> Any:
         """Return the mapping spec along which scan stacks values."""
         raise _missing("scan", self, "leading_axis_spec")
 
@@ -182,7 +183,7 @@ def register_hitype(cls: type, type_of: Callable[[Any], HiType]) -> None:
         a `HiType`.
       ValueError: `cls` is registered already.
     """
-    if not isinstance(cls, type):
+    if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
             f"register_hitype: given {cls!r} of type {type(cls).__name__}, expected a class. Pass "
             "the class of the values, then a function from a value to its type."
@@ -195,7 +196,7 @@ def register_hitype(cls: type, type_of: Callable[[Any], HiType]) -> None:
         return aval
 
     register_value_type(cls, checked)
-    if _VALUE_CLASSES == {LoRefs}:
+    if len(_VALUE_CLASSES) == 1:
         _give_tracers_operators()
     _VALUE_CLASSES.add(cls)
 
@@ -255,7 +256,11 @@ class LoRefs:
         self.refs = list(refs)
 
 
-register_value_type(LoRefs, lambda x: x.aval)
+def _type_of_refs(x: LoRefs) -> AbstractRef:
+    return x.aval
+
+
+register_value_type(LoRefs, _type_of_refs)
 _VALUE_CLASSES.add(LoRefs)
 
 
@@ -339,7 +344,11 @@ class aval_method:  # noqa: N801  (a decorator)
 
     def __set_name__(self, owner: type, name: str) -> None:
         """Publish the method under the name that tracers look for."""
-        setattr(owner, f"_aval_{name}", lambda x: MethodType(self.fun, x))
+
+        def bound(x: Any) -> MethodType:
+            return MethodType(self.fun, x)
+
+        setattr(owner, f"_aval_{name}", bound)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; its first argument is the value."""

@@ -1,9 +1,9 @@
 """From high programs to low ones: user primitives are expanded, user types taken apart.
 
 A program is high when it holds a user primitive or a value of a user type. It is traced and
-transformed as such; before lowering, one pass runs its equations under a `LoTrace`, where a value of
-a user type is an instance of the user's class whose parts are values of the low program. Rows of the
-`to_lo` table that are a `ContextRule` say what becomes of calls and of user primitives.
+transformed as such; before lowering, one pass runs its equations under a `LoTrace`, where a value
+of a user type is an instance of the user's class whose parts are values of the low program. Rows of
+the `to_lo` table that are a `ContextRule` say what becomes of calls and of user primitives.
 """
 
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ class LoTrace(Trace):
         if user or any(map(is_hi_value, args)) or (primitive.call_like and _holds_high(params)):
             rule: Any = to_lo[primitive]
             if type(rule) is ContextRule:
-                return rule.rule(lo_context, *args, **params)
+                return rule(lo_context, *args, **params)
         return self.parent.process(primitive, args, params)
 
 

@@ -32,9 +32,9 @@ class TypeProtocol:
         """Return what a value is made of in a lowered program."""
         return [value]
 
-    def raise_val(self, value: Any) -> Any:
+    def raise_val(self, *los: Any) -> Any:
         """Return the value made of these parts."""
-        return value
+        return los[0]
 
     def dec_rank(self: Any, size: int | None, spec: int | None) -> Any:
         """Return the type of an element of an array that is mapped along axis `spec`."""
@@ -63,6 +63,6 @@ class TypeProtocol:
         spec = sharding.spec.update(partitions=tuple(partitions))
         return self.update(shape=shape, sharding=sharding.update(spec=spec))
 
-    def leading_axis_spec(self) -> int:
+    def leading_axis_spec(self) -> Any:
         """Return the axis along which scan stacks arrays."""
         return 0

@@ -8,7 +8,7 @@ from tans_core.accumulators import GradAccum
 from tans_core.errors import message
 from tans_core.values import is_value, typeof
 from tans_core.zeros import Zero
-from tans_hijax.errors import fits, mismatch, where
+from tans_hijax.errors import brief, fits, mismatch, where
 
 type Tree = Any
 
@@ -28,7 +28,7 @@ def push_returned(prim: Any, res: Tree, ct: Tree, accums: Sequence[Tree]) -> Any
             raise TypeError(
                 message(
                     where(prim, rule),
-                    f"a result {found!r} of type {type(found).__name__}",
+                    f"a result {brief(found)}",
                     "a pair: a tuple of cotangents, and a dict of logs or None",
                     "Return (cts, logs).",
                 )
@@ -46,7 +46,7 @@ def push(prim: Any, rule: str, cts: Any, accums: Sequence[Tree]) -> None:
         raise TypeError(
             message(
                 where(prim, rule),
-                f"a result {cts!r} of type {type(cts).__name__}",
+                f"a result {brief(cts)}",
                 f"a tuple of {len(accums)} cotangents, one per argument",
                 "Return (ct,) for one argument.",
             )
@@ -85,7 +85,7 @@ def _push_argument(prim: Any, rule: str, index: int, part: Tree, accum: Tree) ->
             raise TypeError(
                 message(
                     where(prim, rule),
-                    f"a cotangent of argument {index}, {x!r} of type {type(x).__name__}",
+                    f"a cotangent of argument {index}, {brief(x)}",
                     total.aval.str_short(False),
                     "Return arrays; None stands for zero.",
                 )

@@ -54,7 +54,7 @@ class _Pair:
 
 
 class _LinearMap:
-    """The static part of a recorded tangent map: ``(*residuals, *nonzero tangents) -> tangents``."""
+    """The static part of a recorded map ``(*residuals, *nonzero tangents) -> tangents``."""
 
     def __init__(self, linear: ClosedJaxpr, nz_out: tuple[bool, ...]) -> None:
         self.linear = linear

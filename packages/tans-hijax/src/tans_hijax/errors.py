@@ -1,10 +1,11 @@
 """Errors of rules that are written wrong: each names the primitive, the rule and the mismatch."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tans_core import tree
-from tans_core.errors import message
+from tans_core.errors import UnexpectedTracerError, message
 from tans_core.hi_types import is_hi_type
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
@@ -98,3 +99,24 @@ def where(prim: Any, rule: str) -> str:
 def shown(aval: Any) -> str:
     """Return a type as messages print it."""
     return aval.str_short(False)
+
+
+def brief(x: Any) -> str:
+    """Return what messages show of an object: its text when that is short, and its class."""
+    text = repr(x)
+    shown_text = f"{text} " if len(text) <= 60 and "\n" not in text else ""
+    return f"{shown_text}of type {type(x).__name__}"
+
+
+@contextmanager
+def naming(prim: Any, rule: str) -> Generator[None]:
+    """Context manager: errors about leaked values and wrong cotangents name the rule."""
+    try:
+        yield
+    except UnexpectedTracerError as error:
+        raise UnexpectedTracerError(f"{where(prim, rule)}: {error.args[0]}") from error
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith("accumulator"):
+            raise
+        raise ValueError(f"{where(prim, rule)}: {text}") from error

@@ -8,7 +8,7 @@ from tans_autodiff.residuals import spread_flags
 from tans_core import tree
 from tans_core.errors import message
 from tans_core.values import is_value
-from tans_hijax.errors import check_types, flat_values, where
+from tans_hijax.errors import brief, check_types, flat_values, naming, where
 
 type Tree = Any
 
@@ -41,13 +41,14 @@ def run_forward(prim: Any, rule: str, nz: Sequence[bool], leaves: Sequence[Any])
       ValueError: the flags for the outputs don't fit.
     """
     nzs_in = prim.in_tree.unflatten(nz)
-    found = getattr(prim, rule)(nzs_in, *prim.in_tree.unflatten(leaves))
+    with naming(prim, rule):
+        found = getattr(prim, rule)(nzs_in, *prim.in_tree.unflatten(leaves))
     if not isinstance(found, tuple) or not 2 <= len(found) <= 4:
-        given = f"{len(found)} values" if isinstance(found, tuple) else f"{found!r}"
+        given = f"a tuple of {len(found)} values" if isinstance(found, tuple) else brief(found)
         raise TypeError(
             message(
                 where(prim, rule),
-                f"a result of type {type(found).__name__}: {given}",
+                f"a result, {given}",
                 "a tuple of 2 to 4: the output, residuals, and optionally which outputs have a "
                 "tangent and structured residuals",
                 "Return (out, None) when there is nothing to save.",

@@ -115,6 +115,7 @@ class HiPrim:
         if type(self).staging is not HiPrim.staging and isinstance(trace, JaxprTrace):
             return self.staging(trace, state.source, *args)
         if type(trace) is LinearizeTrace and self._wants_zero_tangents(trace, leaves):
+            assert trace.parent is not None
             with set_current_trace(trace.parent):
                 return run_forward(self, "vjp_fwd", (False,) * len(leaves), leaves).out
         return self.out_tree.unflatten(hi_call_p.bind(*leaves, prim=self))
@@ -123,7 +124,7 @@ class HiPrim:
         """Whether `vjp_fwd` is to see that no argument has a tangent."""
         if self.skip_linearization_on_zero_tangents or trace.context.forward:
             return False
-        if not self.defines("vjp_fwd") or trace.parent is None:
+        if not self.defines("vjp_fwd"):
             return False
         return not any(getattr(x, "_trace", None) is trace for x in leaves)
 

@@ -1,7 +1,7 @@
 """The two primitives behind `HiPrim`: an application, and its linearised form.
 
-The linearised one stands only in linear programs: operands are the residuals, then the tangents that
-may be nonzero. It is transposed by `vjp_bwd`, and never runs.
+The linearised one stands only in linear programs: operands are the residuals, then the tangents
+that may be nonzero. It is transposed by `vjp_bwd`, and never runs.
 """
 
 from typing import Any, Final

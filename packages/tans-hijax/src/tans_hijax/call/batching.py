@@ -10,18 +10,19 @@ from tans_core.tree_registry import registry
 from tans_core.values import typeof
 from tans_hijax.call import hi_call_p, hi_lin_p
 from tans_hijax.call.expansion import refuse_forward_mode
-from tans_hijax.errors import flat_values, where
+from tans_hijax.errors import brief, flat_values, naming, where
 
 
 def _call_batch(
     axis: AxisData, args: Sequence[Any], dims: Sequence[Any], *, prim: Any
 ) -> tuple[list[Any], list[Any]]:
-    found = prim.batch(axis, prim.in_tree.unflatten(args), prim.in_tree.unflatten(dims))
+    with naming(prim, "batch"):
+        found = prim.batch(axis, prim.in_tree.unflatten(args), prim.in_tree.unflatten(dims))
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(
             message(
                 where(prim, "batch"),
-                f"a result {found!r} of type {type(found).__name__}",
+                f"a result {brief(found)}",
                 "a pair: the output, and where its mapped axis is",
                 "Return (out, out_dims).",
             )

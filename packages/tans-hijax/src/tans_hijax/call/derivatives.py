@@ -13,7 +13,7 @@ from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 from tans_hijax.call import hi_call_p, hi_lin_p
 from tans_hijax.call.expansion import refuse_forward_mode
-from tans_hijax.errors import check_types, flat_values, where
+from tans_hijax.errors import brief, check_types, flat_values, naming, where
 from tans_hijax.forward import Forward, run_forward
 
 type Value = Any
@@ -22,12 +22,13 @@ type Value = Any
 def _call_jvp(
     primals: Sequence[Value], tangents: Sequence[Value], *, prim: Any
 ) -> tuple[list[Value], list[Value]]:
-    found = prim.jvp(prim.in_tree.unflatten(primals), prim.in_tree.unflatten(tangents))
+    with naming(prim, "jvp"):
+        found = prim.jvp(prim.in_tree.unflatten(primals), prim.in_tree.unflatten(tangents))
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(
             message(
                 where(prim, "jvp"),
-                f"a result {found!r} of type {type(found).__name__}",
+                f"a result {brief(found)}",
                 "a pair: the output and its tangent",
                 "Return (out, out_tangent).",
             )
@@ -63,7 +64,8 @@ def _linearize_for_forward(
 ) -> tuple[list[Value], list[Value]]:
     found = run_forward(prim, "lin", nz, primals)
     saved = (found.res, found.sres) if found.structured else (found.res,)
-    out_tangent = prim.linearized(*saved, *prim.in_tree.unflatten(tangents))
+    with naming(prim, "linearized"):
+        out_tangent = prim.linearized(*saved, *prim.in_tree.unflatten(tangents))
     leaves = _flat_tangents(prim, "linearized", out_tangent, prim.out_avals_flat)
     return found.outs, [
         t if flag else zero_tangent(typeof(x))
@@ -87,7 +89,8 @@ def _linearize_for_reverse(
     zeros = [zero_tangent(typeof(x)) for x in found.outs]
     if not any(found.nz_out):
         return found.outs, zeros
-    out_tangents = _bind_lin(prim, nz, found, [t for t in tangents if type(t) is not Zero])
+    with naming(prim, "vjp_fwd"):
+        out_tangents = _bind_lin(prim, nz, found, [t for t in tangents if type(t) is not Zero])
     unused = [z for z, flag in zip(zeros, found.nz_out, strict=True) if not flag]
     return found.outs, merge(found.nz_out, unused, out_tangents)
 
@@ -135,14 +138,16 @@ def _lin_transpose(
         Zero(a.to_cotangent()) for a, nz in zip(prim.out_avals_flat, nz_out, strict=True) if not nz
     ]
     ct = prim.out_tree.unflatten(merge(nz_out, zeros, cts))
-    logs = prim.vjp_bwd(*saved, ct, *prim.in_tree.unflatten(accums))
+    with naming(prim, "vjp_bwd"):
+        logs = prim.vjp_bwd(*saved, ct, *prim.in_tree.unflatten(accums))
     return _checked_logs(prim, "vjp_bwd", logs)
 
 
 def _call_transpose(ctx: Any, cts: Sequence[Value], *operands: Any, prim: Any) -> Any:
     """Run `transpose`; operands are values, or accumulators where they are linear."""
     ct = prim.out_tree.unflatten(cts)
-    logs = prim.transpose(ct, *prim.in_tree.unflatten(operands))
+    with naming(prim, "transpose"):
+        logs = prim.transpose(ct, *prim.in_tree.unflatten(operands))
     return _checked_logs(prim, "transpose", logs)
 
 
@@ -151,7 +156,7 @@ def _checked_logs(prim: Any, rule: str, logs: Any) -> Any:
         raise TypeError(
             message(
                 where(prim, rule),
-                f"a result {logs!r} of type {type(logs).__name__}",
+                f"a result {brief(logs)}",
                 "None, or a dict of entries for the log of the backward pass",
                 "Return {} or None; cotangents go into the accumulators.",
             )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tans_core.errors import message
-from tans_hijax.errors import check_types, flat_values
+from tans_hijax.errors import check_types, flat_values, naming
 
 
 def expanded(prim: Any, args: Sequence[Any]) -> list[Any]:
@@ -13,7 +13,8 @@ def expanded(prim: Any, args: Sequence[Any]) -> list[Any]:
     Raises:
       TypeError: the result has another structure or other types than `out_aval`.
     """
-    out = prim.expand(*prim.in_tree.unflatten(args))
+    with naming(prim, "expand"):
+        out = prim.expand(*prim.in_tree.unflatten(args))
     outs = flat_values(prim, "expand", out, prim.out_tree, "a result")
     check_types(prim, "expand", outs, prim.out_avals_flat, "result")
     return outs

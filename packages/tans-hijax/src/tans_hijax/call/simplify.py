@@ -7,7 +7,7 @@ from tans_autodiff.residuals import spread_flags
 from tans_core.errors import message
 from tans_core.jaxpr import Eqn
 from tans_hijax.call import hi_call_p, hi_lin_p
-from tans_hijax.errors import where
+from tans_hijax.errors import brief, where
 
 type Pruned = tuple[Sequence[bool], Eqn | None]
 
@@ -22,7 +22,7 @@ def _call_dce(used: Sequence[bool], eqn: Eqn) -> Pruned:
         raise TypeError(
             message(
                 where(prim, "dce"),
-                f"a result {found!r}",
+                f"a result {brief(found)}",
                 "a tuple (used_ins, produced_outs, primitive or None)",
                 "Return None as the primitive to remove the application.",
             )
