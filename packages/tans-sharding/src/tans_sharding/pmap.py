@@ -13,8 +13,16 @@ from tans_core.errors import message
 from tans_core.mesh import AxisType, Mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import IndivisibleError, named_sharding
-from tans_core.tree_paths import raise_prefix_error
 from tans_lax.shape import expand_dims, squeeze
+from tans_sharding.pmap_axes import (
+    check_devices,
+    check_in_axes,
+    mapped_dim,
+    positions_of,
+    result_dim,
+    spec_of_dim,
+    spread,
+)
 from tans_sharding.shard_mapping import shard_map
 from tans_xla import device_put, jit
 from tans_xla import devices as all_devices
@@ -78,13 +86,13 @@ def pmap(
     options = _Options(
         fun=fun,
         name=_DEFAULT_NAME if axis_name is None else axis_name,
-        in_axes=_check_in_axes(in_axes),
+        in_axes=check_in_axes(in_axes),
         out_axes=out_axes,
-        static=_positions(static_broadcasted_argnums),
-        devices=_check_devices(devices),
+        static=positions_of(static_broadcasted_argnums),
+        devices=check_devices(devices),
         backend=backend,
         size=axis_size,
-        donated=_positions(donate_argnums),
+        donated=positions_of(donate_argnums),
     )
 
     @functools.wraps(fun)
@@ -98,34 +106,6 @@ def pmap(
 
     call.lower = lower  # pyright: ignore[reportFunctionMemberAccess]
     return call
-
-
-def _positions(given: int | Iterable[int]) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
-
-
-def _check_in_axes(in_axes: Any) -> Any:
-    if not (in_axes is None or isinstance(in_axes, int | tuple)):
-        error = ValueError if isinstance(in_axes, list) else TypeError
-        raise error(
-            message(
-                "pmap",
-                f"in_axes={in_axes!r} of type {type(in_axes).__name__}",
-                "an int, None, or a tuple with one entry per positional argument",
-                "Write a tuple.",
-            )
-        )
-    return in_axes
-
-
-def _check_devices(devices: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    if devices is None:
-        return None
-    if not len(devices):
-        raise ValueError(
-            message("pmap", "devices=[]", "at least one device", "Leave devices out to use all.")
-        )
-    return tuple(devices)
 
 
 class _Options:
@@ -161,7 +141,7 @@ class _Options:
         dynamic = tuple(x for i, x in enumerate(args) if i not in static)
         axes = self._flat_axes(dynamic, kwargs, len(args), static)
         leaves, in_tree = tree.flatten((dynamic, kwargs))
-        dims = [_mapped_dim(x, axis) for x, axis in zip(leaves, axes, strict=True)]
+        dims = [mapped_dim(x, axis) for x, axis in zip(leaves, axes, strict=True)]
         size = self._mapped_size(leaves, dims)
         mesh = self._mesh(size)
         context = abstract_mesh.value
@@ -225,7 +205,7 @@ class _Options:
                     )
                 )
             axes = tuple(a for i, a in enumerate(axes) if i not in static)
-        found = _spread("in_axes", axes, dynamic)
+        found = spread("in_axes", axes, dynamic)
         return [*found, *[0] * len(tree.leaves(kwargs))]
 
     def _mapped_size(self, leaves: Sequence[Value], dims: Sequence[int | None]) -> int:
@@ -269,7 +249,7 @@ class _Options:
                     "pmap",
                     f"mapped axes of size {size} in the jit arguments, and {len(pool)} devices",
                     "at most one element per device",
-                    "Use vmap inside for more elements, or jax.shard_map.",
+                    "Use vmap inside for more elements, or shard_map.",
                 )
             )
         grid = np.empty(size, object)
@@ -295,11 +275,11 @@ class _Options:
             args = [static[i] if i in static else next(rest) for i in range(count)]
             outs, found = tree.flatten(self.fun(*args, **kwargs))
             full = tree.unflatten(found, list(range(len(outs))))
-            axes = _spread("out_axes", self.out_axes, full)
+            axes = spread("out_axes", self.out_axes, full)
             ranks = [typeof(x).ndim + 1 for x in outs]
-            settled = [_result_dim(a, r) for a, r in zip(axes, ranks, strict=True)]
+            settled = [result_dim(a, r) for a, r in zip(axes, ranks, strict=True)]
             out_tree[:] = [found]
-            out_specs[:] = [_spec(d, name) for d in settled]
+            out_specs[:] = [spec_of_dim(d, name) for d in settled]
             return [
                 x if d is None else expand_dims(x, (d,)) for x, d in zip(outs, settled, strict=True)
             ]
@@ -309,14 +289,14 @@ class _Options:
             outs = shard_map(
                 element,
                 mesh=mesh,
-                in_specs=tuple(_spec(d, name) for d in dims),
+                in_specs=tuple(spec_of_dim(d, name) for d in dims),
                 out_specs=out_specs,
                 check_vma=False,
             )(*leaves)
             return tree.unflatten(out_tree[0], outs)
 
         mapped.__name__ = mapped.__qualname__ = name_of(self.fun)
-        shardings = [named_sharding(mesh, _spec(d, name)) for d in dims]
+        shardings = [named_sharding(mesh, spec_of_dim(d, name)) for d in dims]
         compiled = jit(mapped, donate_argnums=self._donated(in_tree, static))
 
         @functools.wraps(mapped)
@@ -341,74 +321,3 @@ class _Options:
             if i in self.donated
             for leaf in tree.leaves(arg)
         )
-
-
-def _spread(name: str, axes: Any, full: Any) -> list[int | None]:
-    """Return one axis per leaf, from a prefix tree."""
-    flat, treedef = tree.flatten(axes, is_leaf=_is_none)
-    for axis in flat:
-        if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):
-            raise TypeError(
-                message(
-                    "pmap",
-                    f"{name}={axes!r} with the leaf {axis!r} of type {type(axis).__name__}",
-                    "ints and None",
-                    "Write 0 for the first axis.",
-                )
-            )
-    try:
-        subtrees = treedef.flatten_up_to(full)
-    except ValueError as error:
-        raise_prefix_error("pmap", name, axes, full, _is_none, "", error)
-        raise AssertionError("unreachable") from None
-    return [a for a, sub in zip(flat, subtrees, strict=True) for _ in tree.leaves(sub)]
-
-
-def _is_none(x: Any) -> bool:
-    return x is None
-
-
-def _mapped_dim(x: Value, axis: int | None) -> int | None:
-    """Return the mapped dimension of an argument, counted from the front."""
-    try:
-        aval: Any = typeof(x)
-    except TypeError as error:
-        raise ValueError(
-            message(
-                "pmap",
-                f"the argument {x!r} of type {type(x).__name__}",
-                "arrays",
-                "Name its position in static_broadcasted_argnums.",
-            )
-        ) from error
-    if axis is None:
-        return None
-    if not -aval.ndim <= axis < aval.ndim:
-        raise ValueError(
-            message(
-                "pmap",
-                f"an argument of type {aval.str_short()} to map along axis {axis}",
-                "an axis that it has",
-                "Use in_axes=None for arguments that are not mapped.",
-            )
-        )
-    return axis % aval.ndim
-
-
-def _result_dim(axis: int | None, ndim: int) -> int | None:
-    if axis is None:
-        return None
-    if not -ndim <= axis < ndim:
-        raise ValueError(
-            message(
-                "pmap",
-                f"out_axes with the entry {axis} for a result with {ndim - 1} dimensions",
-                f"at least {-ndim} and less than {ndim}",
-                "Count dimensions of the whole result.",
-            )
-        )
-    return axis % ndim
-
-
-def _spec(dim: int | None, name: Any) -> PartitionSpec:
-    return PartitionSpec() if dim is None else PartitionSpec(*(None,) * dim, name)
