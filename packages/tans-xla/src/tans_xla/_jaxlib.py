@@ -167,13 +167,22 @@ def _load_mlir() -> dict[str, Any]:
     }
 
 
-def hlo_text_of(module: Any, debug_info: bool = False) -> str:
-    """Return the HLO of a module before optimisation, with or without names and source lines."""
+def _computation_of(module: Any) -> Any:
     from io import BytesIO
 
     buffer = BytesIO()
     module.operation.write_bytecode(file=buffer)
-    computation = jaxlib_core.mlir.mlir_module_to_xla_computation(buffer.getvalue())
+    return jaxlib_core.mlir.mlir_module_to_xla_computation(buffer.getvalue())
+
+
+def cost_of(module: Any, client: Any) -> Any:
+    """Return XLA's estimate of the cost of a module before optimisation."""
+    return jaxlib_core.hlo_module_cost_analysis(client, _computation_of(module).get_hlo_module())
+
+
+def hlo_text_of(module: Any, debug_info: bool = False) -> str:
+    """Return the HLO of a module before optimisation, with or without names and source lines."""
+    computation = _computation_of(module)
     if not debug_info:
         return computation.as_hlo_text()
     options = xla_client.hlo.HloPrintOptions()

@@ -164,8 +164,10 @@ class Lowered(StageTypes):
         raise ValueError(f"compiler_ir: given dialect={dialect!r}, expected 'stablehlo' or None.")
 
     def cost_analysis(self) -> Any:
-        """Return the compiler's estimate of the program's cost before optimisation."""
-        return self.compile().cost_analysis()
+        """Return XLA's estimate of the program's cost before optimisation, without compiling."""
+        from tans_xla._jaxlib import cost_of
+
+        return cost_of(self._lowered.module, self._placement.devices[0].client)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
         """Compile the module; `compiler_options` are added to those of `jit`.
