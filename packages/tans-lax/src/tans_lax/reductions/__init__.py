@@ -227,11 +227,11 @@ def reduce(
     """
     dimensions = axis_tuple("reduce", dimensions)
     flat, structure = tree.flatten(operands)
-    inits, init_structure = tree.flatten(init_values)
+    given, init_structure = tree.flatten(init_values)
     avals = [typeof(x) for x in flat]
-    inits = typed_init_values(inits, avals)
+    inits = typed_init_values(given, avals)
     check_init_values("reduce", structure, init_structure, avals, [typeof(x) for x in inits])
-    if len(flat) == 1 and (monoid := matching_monoid(computation, inits[0], avals[0])):
+    if len(flat) == 1 and (monoid := matching_monoid(computation, given[0], avals[0])):
         folded = [_REDUCTIONS[monoid](flat[0], dimensions, out_sharding)]
     else:
         jaxpr = trace_computation("reduce", computation, structure, avals)

@@ -69,14 +69,14 @@ def reduce_window(
       [3, 5, 7]
     """
     flat, structure = tree.flatten(operand)
-    inits, init_structure = tree.flatten(init_value)
+    given, init_structure = tree.flatten(init_value)
     avals = [typeof(x) for x in flat]
-    inits = typed_init_values(inits, avals)
+    inits = typed_init_values(given, avals)
     check_init_values("reduce_window", structure, init_structure, avals, [typeof(x) for x in inits])
     params = window_params(
         avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
-    monoid = matching_monoid(computation, inits[0], avals[0]) if len(flat) == 1 else None
+    monoid = matching_monoid(computation, given[0], avals[0]) if len(flat) == 1 else None
     primitive = _NAMED.get(monoid or "")
     if primitive is not None:
         outs = [primitive.bind(flat[0], **params)]
