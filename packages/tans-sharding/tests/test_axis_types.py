@@ -371,3 +371,39 @@ def test_contexts_add_up_and_end(mesh: Any) -> None:
 def test_argument_of_no_collectives() -> None:
     with pytest.raises(TypeError, match="expected a set"):
         no_collectives("X")
+
+
+MANUAL = {
+    "psum": (lambda v: lax.psum(v, "X"), P(None, "Y")),
+    "ppermute": (lambda v: lax.ppermute(v, "X", [(0, 1)]), P("X", "Y")),
+    "all_gather": (lambda v: lax.all_gather(v, "X"), P(None, "X", "Y")),
+}
+
+
+@pytest.mark.parametrize("name", MANUAL)
+def test_collectives_over_manual_axes_are_refused(mesh: Any, name: str) -> None:
+    body, out_specs = MANUAL[name]
+    with no_collectives({"X"}), pytest.raises(ForbiddenCollectiveError, match="communicates"):
+        tans.shard_map(body, out_specs=out_specs)(arranged((8, 4), "X", "Y"))
+
+
+def test_collectives_over_other_manual_axes_are_allowed(mesh: Any) -> None:
+    with no_collectives({"Y"}):
+        tans.shard_map(lambda v: lax.psum(v, "X"), out_specs=P(None, "Y"))(
+            arranged((8, 4), "X", "Y")
+        )
+
+
+def test_auto_axes_inside_of_a_manual_computation(mesh: Any) -> None:
+    def body(v: Any) -> Any:
+        assert type_of(v) == "float32[4,4@Y]{V:X}"
+        return auto_axes(lambda a: jnp.sort(-a), axes="Y", out_sharding=P(None, "Y"))(v)
+
+    f = tans.shard_map(body, out_specs=P("X"), axis_names={"X"})
+    x = arranged((8, 4), "X", "Y")
+    np.testing.assert_array_equal(f(x), np.sort(-np.arange(32.0).reshape(8, 4)))
+    grad = tans.grad(lambda x: (f(x) ** 2).sum())(x)
+    assert type_of(grad) == "float32[8@X,4@Y]"
+    np.testing.assert_allclose(grad, 2 * np.arange(32.0).reshape(8, 4))
+    with pytest.raises(NotImplementedError, match="'X'"):
+        tans.shard_map(auto_axes(jnp.sin, out_sharding=P()), out_specs=P("X", "Y"))(x)
