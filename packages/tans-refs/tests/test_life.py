@@ -232,3 +232,25 @@ def test_hidden_operations_are_refused() -> None:
     for primitive in (get_p, new_ref_p):
         with pytest.raises(NotImplementedError, match="still holds refs"):
             rules.lowering[primitive](None)
+
+
+def test_same_ref_twice_to_a_compiled_program() -> None:
+    a, b = new_ref(1.0), new_ref(2.0)
+    compiled = jit(lambda a, b: a.set(b[...])).lower(a, b).compile()
+    with pytest.raises(ValueError, match="argument a and argument b"):
+        compiled(a, a)
+    compiled(a, b)
+    assert a[...] == 2.0
+
+
+def test_debug_nans() -> None:
+    r, bad = new_ref(jnp.zeros(2)), new_ref(jnp.array([0.0, -1.0]))
+    with tans.debug_nans(True):
+        jit(lambda r: r.set(r[...] + 1.0))(r)
+        with pytest.raises(FloatingPointError, match="log"):
+            jit(lambda bad: jnp.log(bad[...]))(bad)
+        with pytest.raises(FloatingPointError):
+            jit(lambda r: r.set(jnp.log(r[...] - 2.0)))(r)
+    assert bad[...].tolist() == [0, -1]
+    with pytest.raises(ValueError, match="lost"):
+        r[...]

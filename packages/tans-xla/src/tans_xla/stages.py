@@ -12,6 +12,7 @@ from tans_xla.jit.refs import held, run_with_refs
 from tans_xla.layouts import Format, Layout
 from tans_xla.physical import physical_value
 from tans_xla.placement import Placement
+from tans_xla.ref_checks import check_distinct
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct
 from tans_xla.stage_types import StageTypes
 
@@ -276,6 +277,7 @@ class Compiled(StageTypes):
         if program.has_refs:
             pure = self._traced._jitted.pure(self._traced._call, program)
             values = [*self._consts, *leaves]
+            check_distinct(values, lambda: self._traced.fun_name, program.input_name)
             outs = run_with_refs(pure, values, self._traced.fun_name, self._execute)
             return self.out_tree.unflatten(outs), None, False
         closed = program.closed

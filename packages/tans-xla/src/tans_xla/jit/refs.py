@@ -11,6 +11,7 @@ from tans_core.refs import RefCell, RefView, is_ref_type
 from tans_core.tree import registry
 from tans_xla import debug_checks
 from tans_xla import placement as placements
+from tans_xla.compile import compile_context
 from tans_xla.discharge import discharged
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import check_not_deleted, compile_closed
@@ -87,7 +88,7 @@ class PureProgram:
         flat = list(map(physical_value, arrays, self.closed.in_avals))
         check_not_deleted(flat, jitted.name, program.input_name)
         placement, outs = self.placement(jitted, call, flat)
-        key = (placement, outs)
+        key = (placement, outs, compile_context())
         executable = self._executables.get(key)
         if executable is None:
             executable = compile_closed(
@@ -103,8 +104,7 @@ class PureProgram:
             self._executables[key] = executable
         found = executable.call(flat)
         if debug_checks.enabled():
-            values = found[: self.count]
-            debug_checks.check_call(values, program.closed, arrays, jitted.name)
+            debug_checks.check_call(found, self.closed, flat, jitted.name)
         result = tuple(found)
         return result, executable.fast_path(result, ()), False
 
