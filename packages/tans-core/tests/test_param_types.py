@@ -78,8 +78,7 @@ def test_equal_params_of_one_type_are_compiled_once(scaled_p, monkeypatch):
     monkeypatch.setattr(eval_trace, "compiler", compiler)
     for _ in range(4):
         scaled_p.bind(0.0, by=(1.5, 2), other="x")
-    # The key of the first call was made before the primitive was known to hold numbers.
-    assert len(compiled) <= 2
+    assert len(compiled) == 1
 
 
 def test_params_without_numbers_keep_plain_keys(scaled_p):

@@ -79,6 +79,17 @@ _GROUPS: Final[Any] = (tuple, frozenset)
 _INEXACT: Final[Any] = (float, complex, np.inexact)
 
 
+def new_key(
+    primitive: Primitive, params: dict[str, Any], key: tuple[Any, ...], first: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Return the key to keep params under: `key`, unless they are the first with numbers."""
+    before = primitive.param_numbers
+    note_params(primitive, params)
+    if primitive.param_numbers == before:
+        return key
+    return (*first, *params, *params.values(), *param_types(primitive, params))
+
+
 def note_params(primitive: Primitive, params: dict[str, Any]) -> None:
     """Note, when params are first met, whether they hold numbers: 1, 1.0 and True are equal.
 

@@ -33,7 +33,7 @@ from tans_core.jaxpr import (
 )
 from tans_core.leaks import report_leaks
 from tans_core.manual_mode import makes_states, unified, varying_types
-from tans_core.primitive import Primitive, note_params, param_types, unhashable_params
+from tans_core.primitive import Primitive, new_key, param_types, unhashable_params
 from tans_core.refs import is_ref_type
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
@@ -149,7 +149,7 @@ class JaxprTrace(Trace):
         if op is None or op_checks:
             if (cast := unified(primitive, args, in_avals)) is not None:
                 return self.record(primitive, cast, params)
-            note_params(primitive, params)
+            key = new_key(primitive, params, key, (primitive, in_avals, mesh))
             op = infer(primitive, in_avals, params)
             if len(_MEMO) >= _MEMO_LIMIT:
                 _MEMO.clear()

@@ -13,7 +13,7 @@ import numpy as np
 from tans_core import _jaxlib, errors
 from tans_core.cache import register_cache
 from tans_core.jaxpr import ClosedJaxpr, subjaxprs
-from tans_core.primitive import Primitive, note_params, param_types, unhashable_params
+from tans_core.primitive import Primitive, new_key, param_types, unhashable_params
 from tans_core.rules import evaluation
 from tans_core.state import ThreadState, state
 from tans_core.types import AbstractValue
@@ -230,7 +230,7 @@ class EvalTrace(Trace):
         if rule is not None:
             # Not kept: such rules run the bodies in their params, which must not outlive callers.
             return lambda *args: rule(*args, **params)
-        note_params(primitive, params)
+        key = new_key(primitive, params, key, (primitive,))
         runner = self.compiler(primitive, params)
         if len(runners) >= self.LIMIT:
             for old in list(runners)[: self.LIMIT // 4]:

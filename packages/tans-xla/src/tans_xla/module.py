@@ -1,5 +1,6 @@
 """From a closed program to a module with a ``main`` function, ready for the compiler."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -108,6 +109,8 @@ def _build_main(
     keys_in = _pairing_keys(live.in_avals, in_shardings, single)
     keys_out = _pairing_keys(live.out_avals, out_shardings, single)
     arg_attrs = _donations(keys_in, keys_out, *donated, n)
+    if single:
+        _warn_of_unusable(builder.scope, live.in_avals, arg_attrs)
     _add_shardings(arg_attrs, in_shardings, live.in_avals)
     result_attrs: list[dict[str, Any]] = [{} for _ in live.out_avals]
     _add_shardings(result_attrs, out_shardings, live.out_avals)
@@ -154,6 +157,21 @@ def _pairing_keys(avals: Sequence[Any], shardings: Sequence[Any], single: bool) 
         (aval.strong(), None if single else sharding) if single or sharding is not None else None
         for aval, sharding in zip(avals, shardings, strict=True)
     ]
+
+
+def _warn_of_unusable(program: str, avals: Sequence[Any], attrs: Sequence[dict[str, Any]]) -> None:
+    unusable = [
+        aval.str_short(False)
+        for aval, attr in zip(avals, attrs, strict=True)
+        if "jax.buffer_donor" in attr
+    ]
+    if unusable:
+        warnings.warn(
+            f"{program}: given donated arguments of type {', '.join(unusable)}, whose buffers no "
+            "result can use; expected results of the same types. Donate other arguments.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _donations(
