@@ -7,12 +7,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tans_autodiff as autodiff
+import tans_batching as batching
 import tans_lax as lax
 from tans_core import config_module as config
 from tans_xla import jit, make_jaxpr
-
-autodiff = pytest.importorskip("tans_autodiff")
-batching = pytest.importorskip("tans_batching")
 
 DTYPES = ["float32", "bfloat16", "float16", "complex64", "int8", "uint32", "bool"]
 

@@ -97,7 +97,8 @@ def test_derivatives_in_reverse(check_derivatives, name):
 
 
 def jacobian(fn, x):
-    vjp = pytest.importorskip("tans_autodiff").vjp
+    from tans_autodiff import vjp
+
     y, pull = vjp(fn, x)
     return [np.asarray(pull(row)[0]).tolist() for row in np.eye(y.size, dtype=x.dtype)]
 

@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+import tans_batching as batching
 import tans_lax as lax
 from tans_xla import jit, make_jaxpr
-
-batching = pytest.importorskip("tans_batching")
 
 RNG = np.random.default_rng(0)
 

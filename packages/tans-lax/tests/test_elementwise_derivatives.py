@@ -7,11 +7,10 @@ part of the results.
 import numpy as np
 import pytest
 
+import tans_autodiff as autodiff
 import tans_lax as lax
 from tans_core import config_module as config
 from tans_xla import jit, make_jaxpr
-
-autodiff = pytest.importorskip("tans_autodiff")
 
 H = 1e-5
 SMOOTH = {

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import tans_lax as lax
+import tans_random as random
 from tans_xla import jit
-
-random = pytest.importorskip("tans_random")
 
 WHICH = np.arange(6) > 2
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+import tans_autodiff as autodiff
+import tans_batching as batching
 import tans_lax as lax
 from tans_xla import jit
-
-autodiff = pytest.importorskip("tans_autodiff")
-batching = pytest.importorskip("tans_batching")
 
 RNG = np.random.default_rng(0)
 

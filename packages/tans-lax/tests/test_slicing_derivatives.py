@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+import tans_autodiff as autodiff
 import tans_lax as lax
 from tans_xla import jit, make_jaxpr
-
-autodiff = pytest.importorskip("tans_autodiff")
 
 RNG = np.random.default_rng(0)
 

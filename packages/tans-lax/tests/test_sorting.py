@@ -98,7 +98,8 @@ def test_derivatives_of_top_k(check_derivatives):
 
 
 def test_gradients_follow_the_stable_permutation():
-    autodiff = pytest.importorskip("tans_autodiff")
+    import tans_autodiff as autodiff
+
     _, pull = autodiff.vjp(lax.sort, np.array([2, 1, 1], np.float32))
     rows = [np.asarray(pull(row)[0]).tolist() for row in np.eye(3, dtype=np.float32)]
     assert rows == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]

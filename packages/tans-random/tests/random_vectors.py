@@ -1,4 +1,5 @@
 """Numbered expressions of random numbers and the results they must have."""
+# ruff: noqa: E501  (texts of results)
 
 from typing import Final
 

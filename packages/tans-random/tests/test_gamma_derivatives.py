@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import scipy.special as special
 
+import tans_autodiff as autodiff
 import tans_lax as lax
 import tans_numpy as jnp
 import tans_random as random
 from tans_core.config import enable_x64
-
-autodiff = pytest.importorskip("tans_autodiff")
 
 
 def slope_at_fixed_probability(a, x, step=1e-5):
