@@ -344,3 +344,19 @@ def test_second_derivatives_of_internal_refs(run: Any) -> None:
     close(tans.jacfwd(cube)(x), 3 * x**2)
     close(tans.jacrev(cube)(x), 3 * x**2)
     close(tans.hessian(cube)(x), np.diag(6 * np.asarray(x)))
+
+
+def test_jvp_of_a_ref() -> None:
+    r = new_ref(2.0)
+
+    def f(r: Any) -> Any:
+        r[...] = r[...] ** 2
+        return r[...]
+
+    r_dot = new_ref(1.0)
+    assert jvp(f, (r,), (r_dot,)) == (4.0, 4.0)
+    assert (r[...], r_dot[...]) == (4.0, 4.0)
+    with pytest.raises(TypeError, match="a ref of tangents"):
+        jvp(f, (r,), (1.0,))
+    with pytest.raises(TypeError, match="a ref of tangents"):
+        jvp(lambda x: x, (1.0,), (r_dot,))

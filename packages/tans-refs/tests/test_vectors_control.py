@@ -255,3 +255,13 @@ def test_map_closed_over() -> None:
     assert tans.block_until_ready(r) is r
     assert tans.device_get(r) is r
     assert lax.optimization_barrier((1.0, r))[1] is r
+
+
+def test_without_jit() -> None:
+    r = new_ref(jnp.zeros(3))
+    with tans.disable_jit():
+        lax.fori_loop(0, 3, lambda i, c: (r.set(float(i), i), c)[1], 0)
+        lax.scan(lambda c, row: (c, row.set(row[...] * 2.0)), 0, r)
+        lax.while_loop(lambda c: c < 2, lambda c: (r.set(r[0] + 1.0, 0), c + 1)[1], 0)
+        lax.cond(True, lambda: r.set(r[1] + 1.0, 1), lambda: None)
+        assert jit(lambda r: r[...])(r).tolist() == [2, 3, 4]

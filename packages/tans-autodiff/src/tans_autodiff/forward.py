@@ -15,6 +15,7 @@ from tans_core.context import Mask
 from tans_core.dtypes import float0
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.refs import is_ref_type
 from tans_core.state import state, swap_trace, transformed_names
 from tans_core.trace import is_evaluating
 from tans_core.tracebacks import api_boundary
@@ -117,6 +118,16 @@ def _check_jvp_arguments(
 
 
 def _check_tangent(index: int, aval: AbstractValue, t: Value) -> None:
+    if is_ref_type(aval) is not is_ref_type(getattr(t, "aval", None)):
+        raise TypeError(
+            message(
+                "jvp",
+                f"primal {index} of type {aval.str_short(False)} with a tangent of type "
+                f"{typeof(t).str_short(False)}",
+                "a ref of tangents for a ref, and an array for an array",
+                "Make the tangent of a ref with new_ref.",
+            )
+        )
     expected = aval.to_tangent()
     given_dtype = float0 if getattr(t, "dtype", None) == float0 else dtype_of(typeof(t))
     given_shape = getattr(t, "shape", ())

@@ -9,6 +9,7 @@ from tans_lax.concatenation import concatenate
 from tans_lax.control_flow.functions import Call, TreeDef, Value
 from tans_lax.shape import expand_dims
 from tans_lax.slicing import index_in_dim
+from tans_xla.ref_checks import is_ref
 
 
 def scan_in_python(
@@ -32,7 +33,8 @@ def scan_in_python(
     carry = init
     ys: list[Any] = []
     for i in reversed(range(length)) if reverse else range(length):
-        elements = [index_in_dim(x, i, 0, keepdims=False) for x in xs]
+        # Of a ref, a step gets a view of its row, which it can write.
+        elements = [x.at[i] if is_ref(x) else index_in_dim(x, i, 0, keepdims=False) for x in xs]
         carry, y = f(carry, tree.unflatten(xs_tree, elements))
         ys.append(y)
     if reverse:
