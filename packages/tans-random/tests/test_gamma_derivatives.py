@@ -32,7 +32,7 @@ def test_log_gamma_slopes_are_those_of_the_samples_over_the_samples():
         key = random.key(1)
         x, slopes = autodiff.jvp(lambda a: random.gamma(key, a), (a,), (ones,))
         _, log_slopes = autodiff.jvp(lambda a: random.loggamma(key, a), (a,), (ones,))
-    np.testing.assert_allclose(log_slopes, slopes / x, rtol=1e-8)
+        np.testing.assert_allclose(log_slopes, slopes / x, rtol=1e-8)
 
 
 def test_log_gamma_slopes_are_finite_where_samples_underflow():
