@@ -14,6 +14,7 @@ from tans_core import tree
 from tans_core.context import Mask
 from tans_core.dtypes import float0
 from tans_core.errors import message
+from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.refs import is_ref_type
 from tans_core.state import state, swap_trace, transformed_names
@@ -129,6 +130,9 @@ def _check_tangent(index: int, aval: AbstractValue, t: Value) -> None:
             )
         )
     expected = aval.to_tangent()
+    if is_hi_type(aval):
+        _check_user_tangent(index, aval, expected, t)
+        return
     given_dtype = float0 if getattr(t, "dtype", None) == float0 else dtype_of(typeof(t))
     given_shape = getattr(t, "shape", ())
     if given_dtype != dtype_of(expected):
@@ -150,6 +154,20 @@ def _check_tangent(index: int, aval: AbstractValue, t: Value) -> None:
                 f"{aval.str_short(False)} with a tangent of shape {given_shape}",
                 f"shape {getattr(expected, 'shape', ())}",
                 "Give tangents the shapes of their primals.",
+            )
+        )
+
+
+def _check_user_tangent(index: int, aval: AbstractValue, expected: Any, t: Value) -> None:
+    given = t.aval if type(t) is Zero else typeof(t)
+    if not same_but_weak(given, expected):
+        raise TypeError(
+            message(
+                "jvp",
+                f"primal {index} of type {aval.str_short(False)} with a tangent of type "
+                f"{given.str_short(False)}",
+                f"{expected.str_short(False)}, the tangent type of the primal",
+                "Give a tangent of that type.",
             )
         )
 

@@ -20,6 +20,7 @@ from tans_autodiff.structured import given_back
 from tans_autodiff.transpose import backward_pass
 from tans_core import dtypes, tree
 from tans_core.errors import message
+from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.tracebacks import api_boundary
 from tans_core.tree_util import register_pytree_node
@@ -254,7 +255,7 @@ def _check_cotangent(name: str, index: int, ct: Value, out_aval: AbstractValue) 
     given = typeof(ct) if getattr(ct, "dtype", None) != dtypes.float0 else None
     if given is not None and same_but_weak(given, expected):
         return ct
-    if dtype_of(expected) == dtypes.float0:
+    if dtype_of(expected) == dtypes.float0 and not is_hi_type(expected):
         if getattr(ct, "shape", ()) == expected.shape:  # pyright: ignore[reportAttributeAccessIssue]
             return Zero(expected)
         given = given or expected

@@ -18,6 +18,7 @@ from tans_core.staging import trace_to_jaxpr
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace
 from tans_core.types import AbstractValue
+from tans_core.values import typeof
 
 type Value = Any
 type Avals = Sequence[AbstractValue]
@@ -83,10 +84,21 @@ class LoTrace(Trace):
         assert self.parent is not None
         user = isinstance(primitive, UserPrimitive)
         if user or any(map(is_hi_value, args)) or (primitive.call_like and _holds_high(params)):
-            rule: Any = to_lo[primitive]
-            if type(rule) is ContextRule:
-                return rule(lo_context, *args, **params)
+            rule: Any = to_lo.find(primitive)
+            if rule is None and not any(map(is_hi_value, args)):
+                rule = to_lo[primitive]  # raises: the row is missing
+            if type(rule) is not ContextRule:
+                raise _not_arrays(primitive, args)
+            return rule(lo_context, *args, **params)
         return self.parent.process(primitive, args, params)
+
+
+def _not_arrays(primitive: Primitive, args: Sequence[Value]) -> TypeError:
+    types = ", ".join(typeof(x).str_short() for x in args)
+    return TypeError(
+        f"{primitive.name}: given operands of types {types}; expected arrays. Operations on arrays "
+        "don't take values of user types: apply a HiPrim that returns an array first."
+    )
 
 
 class LoRowContext:

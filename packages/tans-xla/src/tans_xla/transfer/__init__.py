@@ -7,9 +7,11 @@ import numpy as np
 
 from tans_core import tree
 from tans_core.dtypes import ExtendedDType
+from tans_core.hi_types import is_hi_value, lower_value, raise_value
 from tans_core.primitive import Primitive
 from tans_core.refs import RefCell
 from tans_core.trace import Tracer
+from tans_core.values import typeof
 from tans_xla import guards
 from tans_xla._jaxlib import (
     ArrayCopySemantics,
@@ -107,6 +109,13 @@ def _put_leaves(
         kind = type(x)
         if kind not in _LEAVES and isinstance(x, Tracer):
             results.append(_bind(x, device, donate, alias, source))
+            continue
+        if is_hi_value(x):
+            aval = typeof(x)
+            parts = lower_value(aval, x)
+            n = len(parts)
+            put = _put_leaves(parts, [device] * n, [donate] * n, [alias] * n, [source] * n)
+            results.append(raise_value(aval, put))
             continue
         target = known.get(id(device))
         if isinstance(device, MemorySpace):

@@ -99,7 +99,7 @@ def scan(
         check_leaves(xs, "scan", "xs")
     length = _length(xs, xs_leaves, length)
     unroll = _unroll(unroll, length)
-    if disable_jit.value:
+    if disable_jit.value and not any(map(is_hi_value, xs_leaves)):
         return scan_in_python(f, init, xs_leaves, xs_tree, length, reverse)
     init_leaves, init_tree = flatten_carry("scan", "init", init)
     carry, ys, ys_tree = scan_leaves(

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from tans_core import ArrayImpl, Primitive, dtypes, is_evaluating, tree, typeof
+from tans_core.hi_types import is_hi_type, is_hi_value
 from tans_xla.ref_checks import is_ref
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -34,7 +35,10 @@ def stop_gradient[T](x: T) -> T:
 
 
 def _stop_leaf(x: Value) -> Value:
-    dtype = typeof(x).dtype
+    aval = typeof(x)
+    if is_hi_type(aval):
+        return x if is_hi_value(x) and is_evaluating() else stop_gradient_p.bind(x)
+    dtype = aval.dtype
     if dtypes.is_extended(dtype) or (type(x) is ArrayImpl and is_evaluating()):
         return x
     return stop_gradient_p.bind(x)
