@@ -67,7 +67,7 @@ def communication(fun: Any, /, *args: Any, **kwargs: Any) -> Communication:
 class _Row(NamedTuple):
     kind: str
     axes: frozenset[str] | None
-    count: int
+    times: int
 
     def fits(self, found: Collective) -> bool:
         own = frozenset(map(str, found.axes))
@@ -115,10 +115,10 @@ def _check(rows: Sequence[_Row], reports: Sequence[Communication]) -> None:
     for row, collectives in found.items():
         counts = [c.executions for c in collectives]
         total = None if None in counts else sum(n for n in counts if n is not None)
-        if total == row.count:
+        if total == row.times:
             continue
         given = "unknown" if total is None else str(total)
-        lines.append((_label(row.kind, row.axes), str(row.count), given))
+        lines.append((_label(row.kind, row.axes), str(row.times), given))
         lines += [(f"    {_origin(c)}", "", "") for c in collectives]
     if not lines:
         return

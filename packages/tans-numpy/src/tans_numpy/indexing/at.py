@@ -264,7 +264,7 @@ def _placed(
     """Read or write places so that the result lies as `sharding` says."""
     leaves, treedef = tree.flatten(index, is_leaf=_is_index)
     # Masks are part of the program: the shape of what they select depends on them.
-    moving = [isinstance(v, Array | np.ndarray) and v.dtype != np.bool_ for v in leaves]
+    moving = [_is_array(v) and v.dtype != np.bool_ for v in leaves]
     fixed = tuple(_Fixed(_HERE if m else v) for v, m in zip(leaves, moving, strict=True))
     arrays = [v for v, m in zip(leaves, moving, strict=True) if m]
     static = _Places(method, len(values), treedef, fixed, options)
@@ -288,9 +288,8 @@ class _Fixed:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        mask = isinstance(value, Array | np.ndarray)
-        content = np.asarray(value).tobytes() if mask else value
-        self.key = (type(value), content, np.shape(value) if mask else ())
+        mask = np.asarray(value) if _is_array(value) else None
+        self.key = (type(value), value if mask is None else (mask.shape, mask.tobytes()))
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -300,6 +299,10 @@ class _Fixed:
 
 
 _HERE: Final = "an array"
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Array | np.ndarray)
 
 
 def _at_places(static: _Places, x: Value, *rest: Value) -> Array:

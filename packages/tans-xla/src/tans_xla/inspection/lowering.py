@@ -18,7 +18,8 @@ type Value = Any  # ir.Value
 
 
 def _lower(ctx: LoweringContext, x: Value, *, callback: Callable[[Any], None]) -> list[Value]:
-    builder, aval = ctx.builder, ctx.avals_in[0]
+    builder = ctx.builder
+    aval: Any = ctx.avals_in[0]
     mesh = builder.mesh if isinstance(builder.mesh, Mesh) else concrete_mesh.value
     if "mhlo.num_partitions" not in builder.module.operation.attributes:
         callback(single_device_sharding(backend.default_device()))
