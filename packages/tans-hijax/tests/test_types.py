@@ -471,3 +471,93 @@ def test_component_types():
     assert t.lo_ty() == [t]
     assert t.raise_val(*t.lower_val(5)) == 5
     assert get(PAIR, 1) == 2
+
+
+# ---- what the reference does not do -------------------------------------------------------------
+
+
+def test_device_put():
+    device = jax.devices()[1]
+    moved = jax.device_put(PAIR, device)
+    assert_pair(moved, A3, 2)
+    assert moved.first.devices() == {device}
+    assert_pair(jax.jit(jax.device_put)(PAIR), A3, 2)
+
+
+def test_shardings_of_jit():
+    device = jax.devices()[2]
+    place = jax.sharding.SingleDeviceSharding(device)
+    moved = jax.jit(swap, in_shardings=place, out_shardings=place)(PAIR)
+    assert_pair(moved, 2, A3)
+    assert moved.second.devices() == {device}
+
+
+def test_donation():
+    given = Pair(jnp.arange(3.0), jnp.float32(2))
+    assert_pair(jax.jit(swap, donate_argnums=0)(given), 2, A3)
+    assert given.first.is_deleted()
+
+
+def test_vmap_of_loops_over_pairs():
+    def carried(x):
+        def step(c, _):
+            return pair(first(c) + second(c), second(c)), None
+
+        return first(lax.scan(step, pair(x, 2 * x), None, length=3)[0])
+
+    np.testing.assert_array_equal(jax.vmap(carried)(A3), 7 * A3)
+
+    def constant(x):
+        p = pair(x, 2 * x)
+        return lax.scan(lambda c, _: (c + second(p), None), 0.0, None, length=3)[0]
+
+    np.testing.assert_array_equal(jax.vmap(constant)(A3), 6 * A3)
+
+
+def test_captured_values():
+    assert jax.jit(lambda x: x * second(PAIR))(2.0) == 4
+
+    def f(x):
+        return lax.scan(lambda c, _: (c * second(PAIR), None), x, None, length=2)[0]
+
+    assert jax.grad(f)(2.0) == 4
+
+
+def test_fences_and_stopped_gradients():
+    assert_pair(jax.jit(lax.optimization_barrier)(PAIR), A3, 2)
+    assert jax.grad(lambda x: first(lax.stop_gradient(pair(x, x))))(2.0) == 0
+    named = jax.ad_checkpoint.checkpoint_name(PAIR, "saved")
+    assert_pair(named, A3, 2)
+
+
+def test_without_jit():
+    xs = Pair(jnp.ones((3, 2)), A3)
+    with jax.disable_jit():
+        assert lax.scan(lambda c, p: (c + second(p), None), 0.0, xs, length=3)[0] == 3
+
+
+def test_linear_transpose_and_jacobian():
+    (found,) = jax.linear_transpose(swap, PAIR)(swap(PAIR))
+    assert_pair(found, A3, 2)
+    np.testing.assert_array_equal(jax.jacrev(lambda x: first(pair(2 * x, x)))(A3), 2 * np.eye(3))
+
+
+def test_wrong_tangents_and_cotangents():
+    wrong = Pair(jnp.ones(2), jnp.float32(1))
+    with pytest.raises(TypeError, match=r"tangent of type Pair<float32\[2\],float32\[\]>"):
+        jax.jvp(swap, (PAIR,), (wrong,))
+    with pytest.raises(ValueError, match=r"cotangent of type Pair<float32\[3\],float32\[\]>"):
+        jax.vjp(swap, PAIR)[1](PAIR)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda p: jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((), np.float32), p),
+        lambda p: jax.debug.print("{}", p),
+        lambda p: lax.add_p.bind(p, p),
+    ],
+)
+def test_operations_on_arrays_refuse_user_types(use):
+    with pytest.raises(TypeError, match=r"Pair<f.*expected a"):
+        jax.jit(use)(PAIR)
