@@ -45,7 +45,7 @@ def test_prefixes_of_trees(over):
         out_shardings=(None, over("y")),
     )
     first, rest = f({"a": X, "b": [X, X]}, X)
-    assert first.sharding.spec == P("x", None)
+    assert first.sharding.spec == P("x")
     assert {z.sharding for z in rest["k"]} == {over("y")}
 
 
