@@ -59,7 +59,7 @@ _PUBLIC: Final = {
         copy_p optimization_barrier optimization_barrier_p stage stage_p stop_gradient
         stop_gradient_p
     """,
-    "elementwise.polynomials": "polynomial",
+    "elementwise.polynomials": "polynomial polynomial_p",
     "conversion": """
         bitcast_convert_type bitcast_convert_type_p convert_element_type convert_element_type_p
         dtype

@@ -1,14 +1,16 @@
 """Polynomials by Horner's rule."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from tans_core import typeof
+from tans_core import Primitive, typeof
 from tans_lax.creation import full_like
-from tans_lax.elementwise.arithmetic import add, mul
+from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
 from tans_lax.shape import broadcast_to_shape
 
 type Value = Any  # an array, a Python scalar or a tracer
+
+polynomial_p: Final = Primitive("polynomial", family=__name__)
 
 
 def polynomial(x: Value, coeffs: Sequence[Value], *, unroll: int | None = None) -> Value:
@@ -33,9 +35,11 @@ def polynomial(x: Value, coeffs: Sequence[Value], *, unroll: int | None = None) 
     coeffs = list(coeffs)
     if not coeffs:
         return full_like(x, 0)
-    out = coeffs.pop()
-    if not coeffs:
-        return broadcast_to_shape(out, typeof(x).shape)
-    for coeff in reversed(coeffs):
-        out = add(mul(out, x), coeff)
-    return out
+    if len(coeffs) == 1:
+        return broadcast_to_shape(coeffs[0], typeof(x).shape)
+    operands = [x, *coeffs]
+    typed = next((v for v in operands if type(v) not in PYTHON_SCALARS), None)
+    if typed is not None:
+        dtype = typeof(typed).dtype
+        operands = [typed_scalar(v, dtype) if type(v) in PYTHON_SCALARS else v for v in operands]
+    return polynomial_p.bind(*operands)
