@@ -125,7 +125,7 @@ def _cast_steps(
             f"{where}, of which {aval.str_short()} is unreduced along an axis along which others "
             "vary; expected no such operand. Reduce it with lax.psum first."
         )
-    context = abstract_mesh.value
+    context: Any = abstract_mesh.value
     if spec is not None and context is not None and aval._sharding.mesh is not context:
         # An operand from outside of the manual computation: the operation says so.
         return []
@@ -136,6 +136,10 @@ def _cast_steps(
 
 def in_mesh_order(axes: Any) -> tuple[Any, ...]:
     """Return axes in the order of the mesh in context."""
-    mesh = abstract_mesh.value
-    order = {} if mesh is None else mesh.axis_positions
-    return tuple(sorted(axes, key=lambda a: (order.get(a, 0), str(a))))
+    mesh: Any = abstract_mesh.value
+    order: dict[Any, int] = {} if mesh is None else mesh.axis_positions
+
+    def place(axis: Any) -> tuple[int, str]:
+        return order.get(axis, 0), str(axis)
+
+    return tuple(sorted(axes, key=place))

@@ -104,7 +104,7 @@ def pmap(
         run, args = options.prepare(args, kwargs)
         return run.lower(*args)
 
-    call.lower = lower  # pyright: ignore[reportFunctionMemberAccess]
+    call.lower = lower  # pyright: ignore[reportAttributeAccessIssue]
     return call
 
 
@@ -305,7 +305,7 @@ class _Options:
             placed = [x if isinstance(x, Tracer) else device_put(x, s) for x, s in pairs]
             return compiled(*placed)
 
-        run.lower = compiled.lower  # pyright: ignore[reportFunctionMemberAccess]
+        run.lower = compiled.lower  # pyright: ignore[reportAttributeAccessIssue]
         return run
 
     def _donated(self, in_tree: Any, static: dict[int, Any]) -> tuple[int, ...]:

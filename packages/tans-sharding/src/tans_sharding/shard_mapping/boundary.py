@@ -149,10 +149,12 @@ def residual_spec(mesh: Any, axes: Axes, aval: Any, check: bool) -> Any:
     own = restricted(spec_of(aval), axes)
     varying = aval.manual_axes & axes if check else axes - own.unreduced - own.reduced
     leading = tuple(a for a in mesh.axis_names if a in varying)
-    states = {"unreduced": own.unreduced, "reduced": own.reduced}
-    if own.unreduced:
-        states["unreduced_kind"] = own.unreduced_kind
-    return PartitionSpec(*([leading] if leading else []), **states)
+    return PartitionSpec(
+        *([leading] if leading else []),
+        unreduced=own.unreduced,
+        reduced=own.reduced,
+        unreduced_kind=own.unreduced_kind,
+    )
 
 
 register_cache(part_type.cache_clear)
