@@ -59,6 +59,7 @@ def jvp(
     check_callable("jvp", fun)
     leaves, leaf_tangents, in_tree = _check_jvp_arguments(primals, tangents)
     trace = JVPTrace(state.trace)
+    trace.origin = "jvp", fun
     evaluating = is_evaluating()
     pairs = [
         x if _is_zero_tangent(t) else trace.pair(as_array(x), as_array(t) if evaluating else t)
@@ -277,6 +278,7 @@ def linearize(fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Py
         wanted = spread_flags("in_nzs", in_nzs, primals)
         nonzero = tuple(a and b for a, b in zip(nonzero, wanted, strict=True))
     running = open_linearization([as_array(x) for x in leaves], nonzero, forward=True)
+    running.trace.origin = "linearize", fun
     aux = None
     with transformed_names("jvp"), running:
         out = fun(*in_tree.unflatten(running.inputs))

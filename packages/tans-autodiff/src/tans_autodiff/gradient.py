@@ -159,6 +159,7 @@ def _differentiator(
         for aval in avals:
             check_grad_input(name, aval, holomorphic, allow_int)
         running = open_linearization(map(as_array, leaves), [has_tangent(a) for a in avals])
+        running.trace.origin = name, fun
         with transformed_names("jvp"), running:
             inputs = treedef.unflatten(running.inputs)
             new_args = put(args, where, (inputs,) if isinstance(nums, int) else inputs)

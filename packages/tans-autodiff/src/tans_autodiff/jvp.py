@@ -6,6 +6,7 @@ from typing import Any, Final, override
 from tans_autodiff.body_memo import memoised_on_body
 from tans_core import rules
 from tans_core.context import Mask
+from tans_core.debug_info import debug_info_of
 from tans_core.dtypes import float0
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.manual_mode import has_manual_axes, unified
@@ -43,6 +44,15 @@ def bind_in(
         swap_trace(old)
 
 
+def inside(trace: Any) -> str:
+    """Say where a tracer belongs, such as ", inside grad of f at file.py:3"."""
+    if trace.origin is None:
+        return ""
+    info = debug_info_of(*trace.origin)
+    place = f" at {info.location}" if str(info.location) else ""
+    return f", inside {trace.origin[0]} of {info.name}{place},"
+
+
 class JVPTracer(Tracer):
     """A value with its tangent; the tangent is never a symbolic zero."""
 
@@ -54,11 +64,22 @@ class JVPTracer(Tracer):
         self.primal = primal
         self.tangent = tangent
 
+    @override
+    def describe(self) -> str:
+        return f"{super().describe()}{inside(self._trace)}"
+
 
 class JVPTrace(Trace):
-    """Runs the JVP row of every operation that touches a tangent, and all else in the parent."""
+    """Runs the JVP row of every operation that touches a tangent, and all else in the parent.
 
-    __slots__ = ()
+    `origin` is the name of the transformation and the user's function, when there is one.
+    """
+
+    __slots__ = ("origin",)
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__(parent)
+        self.origin: tuple[str, Any] | None = None
 
     @override
     def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:

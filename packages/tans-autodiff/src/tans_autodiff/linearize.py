@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, override
 
 from tans_autodiff.body_memo import memoised_on_body
-from tans_autodiff.jvp import REF_MAKERS, FlatFun, Tangent, Value, as_mask, bind_in, fill_zeros
+from tans_autodiff.jvp import (
+    REF_MAKERS,
+    FlatFun,
+    Tangent,
+    Value,
+    as_mask,
+    bind_in,
+    fill_zeros,
+    inside,
+)
 from tans_autodiff.split import SplitRowContext, SplitTrace, close_program
 from tans_core import rules
 from tans_core.context import Linearized, Mask
@@ -43,14 +52,19 @@ class LinearizeTracer(Tracer):
         self.primal = primal
         self.tangent = tangent
 
+    @override
+    def describe(self) -> str:
+        return f"{super().describe()}{inside(self._trace)}"
+
 
 class LinearizeTrace(Trace):
     """Runs derivative rules under a split trace, and what has no tangent in the parent."""
 
-    __slots__ = ("context", "split")
+    __slots__ = ("context", "origin", "split")
 
     def __init__(self, parent: Trace, forward: bool = False) -> None:
         super().__init__(parent)
+        self.origin: tuple[str, Any] | None = None
         self.split = SplitTrace(parent)
         self.context = LinearizeRowContext(self.split, forward)
 

@@ -8,12 +8,13 @@ from typing import Any, Final
 from tans_autodiff.accumulation import contents_type, ref_type_of
 from tans_autodiff.accumulators import NullAccum, RefAccum
 from tans_autodiff.backward_program import BackwardProgram, described
+from tans_autodiff.residuals import argument_path
 from tans_autodiff.results import cotangent_result
 from tans_core import tree
 from tans_core.accumulators import GradAccum
 from tans_core.errors import message
 from tans_core.refs import is_ref_type
-from tans_core.tree_util import keystr, register_pytree_node, tree_flatten_with_path
+from tans_core.tree_util import register_pytree_node
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_core.zeros import LinearInput
@@ -74,7 +75,7 @@ def check_entries(program: BackwardProgram, in_tree: Any, entries: tuple[Pytree,
             raise ValueError(
                 message(
                     f"with_refs of the VJP function of {described(program)}",
-                    f"{entry!r} for args{_path(in_tree, i)}, which is a "
+                    f"{entry!r} for args{argument_path(in_tree, i)}, which is a "
                     f"{aval.str_short(False)}; its gradient can't be returned as a value",
                     f"a {ref_type_of(aval).str_short(False)}, or DontWant()",
                     "Pass a ref of zeros of that type; the gradient is added to it.",
@@ -92,7 +93,7 @@ def _check_ref(
             message(
                 f"with_refs of the VJP function of {described(program)}",
                 f"a gradient ref with the unexpected JAX type {given.str_short(False)} for "
-                f"args{_path(in_tree, index)}",
+                f"args{argument_path(in_tree, index)}",
                 f"one of type {expected.str_short(False)}, because the argument is "
                 f"{aval.str_short(False)}",
                 "Make it with new_ref of zeros of that shape, dtype and sharding.",
@@ -107,17 +108,12 @@ def check_no_ref_arguments(program: BackwardProgram, in_tree: Any) -> None:
             raise ValueError(
                 message(
                     f"VJP function of {described(program)}",
-                    f"a call without a gradient ref for args{_path(in_tree, i)}, which is "
+                    f"a call without a gradient ref for args{argument_path(in_tree, i)}, which is "
                     f"Ref-typed: {aval.str_short(False)}",
                     "a ref to add its gradient to",
                     "Write f_vjp.with_refs(grad_ref)(ct), or pass DontWant() in its place.",
                 )
             )
-
-
-def _path(in_tree: Any, index: int) -> str:
-    pairs, _ = tree_flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
-    return keystr(pairs[index][0])
 
 
 def backward_inputs(program: BackwardProgram, entries: Sequence[Any] | None) -> list[Any]:

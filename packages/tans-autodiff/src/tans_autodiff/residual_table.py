@@ -1,6 +1,5 @@
 """What a backward pass reads, as a table to print."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tans_autodiff.backward_program import BackwardProgram, described
@@ -35,12 +34,12 @@ class ResidualTable(tuple[Residual, ...]):
     __slots__ = ()
 
     @classmethod
-    def of(cls, program: BackwardProgram, args_res: Sequence[Pytree]) -> "ResidualTable":
+    def of(cls, program: BackwardProgram, in_tree: Any) -> "ResidualTable":
         """Make the table of a backward program."""
         jaxpr = program.linear.jaxpr
         return cls(
             Residual(
-                f"args{argument_path(args_res, source)}" if source is not None else line,
+                f"args{argument_path(in_tree, source)}" if source is not None else line,
                 var.aval.str_short(),
                 bytes_of_type(var.aval),
                 reader,

@@ -117,9 +117,9 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
     ]
 
 
-def argument_path(args_res: Sequence[Pytree], index: int) -> str:
+def argument_path(in_tree: Any, index: int) -> str:
     """Return the path of a flat argument, such as ``[0]['w']``."""
-    pairs, _ = tree_flatten_with_path(tuple(args_res), is_leaf=is_mark)
+    pairs, _ = tree_flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
     return keystr(pairs[index][0])
 
 

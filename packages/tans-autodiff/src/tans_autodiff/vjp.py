@@ -82,6 +82,7 @@ def pullback(
         nonzero = tuple(a and b for a, b in zip(nonzero, wanted, strict=True))
     saveable = spread_flags("saveable_args", saveable_args, primals)
     running = open_linearization(leaves, nonzero)
+    running.trace.origin = "vjp", fun
     aux = None
     with transformed_names("jvp"), running:
         out = fun(*in_tree.unflatten(running.inputs), **kwargs)

@@ -164,7 +164,7 @@ class VJP:
 
         Printed, it is a table with the largest values first.
         """
-        return ResidualTable.of(self.fun, self.args_res)
+        return ResidualTable.of(self.fun, self.in_tree)
 
     @property
     def with_logs(self) -> "VJP":
@@ -182,7 +182,7 @@ class VJP:
     def _residuals(self) -> list[Value]:
         """Return the linear program's leading inputs."""
         program = self.fun
-        leaves = tree.leaves(self.args_res, is_leaf=is_mark)
+        leaves = self._argument_leaves()
         opaque = self.opaque_residuals
         counts = len(program.in_avals), program.sources.count(None)
         if (len(leaves), len(opaque)) != counts:
@@ -204,12 +204,23 @@ class VJP:
                 raise self._wrong_residual(i, x, aval)
         return values + given_back(program.name, program.structure, self.structured_residuals)
 
+    def _argument_leaves(self) -> list[Value]:
+        """Return one entry per argument leaf; a mark in place of an argument stands for all."""
+        children = self.in_tree.children()
+        leaves: list[Value] = []
+        for i, entry in enumerate(self.args_res):
+            own = tree.leaves(entry, is_leaf=is_mark)
+            if is_mark(entry) and i < len(children):
+                own = [entry] * children[i].num_leaves
+            leaves += own
+        return leaves
+
     def _wrong_residual(self, index: int, x: Value, aval: AbstractValue) -> ValueError:
         source = self.fun.sources[index]
         if source is None:
             name = f"opaque_residuals[{self.fun.sources[:index].count(None)}]"
         else:
-            name = f"args_res{argument_path(self.args_res, source)}"
+            name = f"args_res{argument_path(self.in_tree, source)}"
         given = typeof(x).str_short(False) if is_value(x) else f"{x!r} of type {type(x).__name__}"
         return ValueError(
             message(
@@ -266,8 +277,20 @@ def _check_cotangent(name: str, index: int, ct: Value, out_aval: AbstractValue) 
             f"a cotangent of type {shown} for output {index}",
             f"{expected.str_short(False)}, because that output had type "
             f"{out_aval.str_short(False)}",
-            "Convert the cotangent with .astype or .reshape.",
+            _remedy(given, expected),
         )
+    )
+
+
+def _remedy(given: AbstractValue | None, expected: AbstractValue) -> str:
+    same = all(getattr(given, n, None) == getattr(expected, n, None) for n in ("shape", "dtype"))
+    if not same:
+        return "Convert the cotangent with .astype or .reshape."
+    sharding = getattr(expected, "sharding", None)
+    spec = getattr(sharding, "spec", "P()")
+    return (
+        "Only the sharding differs: move the cotangent with tans.reshard(ct, "
+        f"{str(spec).replace('PartitionSpec', 'P')})."
     )
 
 

@@ -12,6 +12,7 @@ from tans_core import rules
 from tans_core.cache import weakref_cache
 from tans_core.config import axis_env
 from tans_core.context import AxisData, Dims
+from tans_core.debug_info import debug_info_of
 from tans_core.errors import UnexpectedTracerError, message
 from tans_core.hi_types import MappingSpec
 from tans_core.jaxpr import ClosedJaxpr, eval_closed, subjaxprs
@@ -44,6 +45,15 @@ class BatchTracer(Tracer):
         self.dim = dim
 
     @override
+    def describe(self) -> str:
+        plain = super().describe()
+        if self._trace.of is None:
+            return plain
+        info = debug_info_of("vmap", self._trace.of)
+        place = f" at {info.location}" if str(info.location) else ""
+        return f"{plain}, inside vmap of {info.name}{place},"
+
+    @override
     def __repr__(self) -> str:
         batched = typeof(self.value).str_short(False)
         return f"VmapTracer(aval={self.aval.str_short(False)}, batched={batched})"
@@ -52,13 +62,14 @@ class BatchTracer(Tracer):
 class BatchTrace(Trace):
     """Runs the batching row of every operation with a mapped operand."""
 
-    __slots__ = ("axis",)
+    __slots__ = ("axis", "of")
 
     parent: Trace
 
-    def __init__(self, parent: Trace, axis: AxisData) -> None:
+    def __init__(self, parent: Trace, axis: AxisData, of: Any = None) -> None:
         super().__init__(parent)
         self.axis = axis
+        self.of = of
 
     @override
     def process(self, primitive: Primitive, args: tuple[Value, ...], params: dict[str, Any]) -> Any:
@@ -110,7 +121,7 @@ def _keeps_state(primitive: Primitive, params: dict[str, Any]) -> bool:
 
 
 def batch_flat(
-    fun: FlatFun, axis: AxisData, args: Sequence[Value], dims: Sequence[Dim]
+    fun: FlatFun, axis: AxisData, args: Sequence[Value], dims: Sequence[Dim], of: Any = None
 ) -> tuple[list[Value], list[Dim]]:
     """Run a function of flat values over a mapped axis.
 
@@ -119,12 +130,13 @@ def batch_flat(
       axis: the mapped axis.
       args: whole arrays.
       dims: mapped dimension per argument, or None.
+      of: the user's function that this is, for messages.
 
     Returns:
       The whole outputs, and the mapped dimension of each, or None where it does not depend on the
       mapped arguments.
     """
-    trace = BatchTrace(state.trace, axis)
+    trace = BatchTrace(state.trace, axis, of)
     tracers = [
         x if d is None else BatchTracer(trace, x, d) for x, d in zip(args, dims, strict=True)
     ]

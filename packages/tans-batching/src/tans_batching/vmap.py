@@ -149,7 +149,7 @@ def _call(
         return outs
 
     with transformed_names("vmap"):
-        outs, out_dims = batch_flat(flat_fun, axis, flat, dims)
+        outs, out_dims = batch_flat(flat_fun, axis, flat, dims, fun)
     wanted = flat_out_axes(out_axes, out_tree)
     results = [
         _place(axis, x, d, w, out_tree, i, sum_match)

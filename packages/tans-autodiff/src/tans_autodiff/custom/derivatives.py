@@ -67,12 +67,15 @@ def _custom_vjp_linearize(
     name: str,
     rule: Any,
     captured: int,
+    call_jaxpr: Any,
     **_: Any,
 ) -> Any:
     check_captured(name, tangents[:captured])
     nonzero = tuple(type(t) is not Zero for t in tangents)
     outs, residuals, pull = rule(primals, nonzero)
     avals = [typeof(x) for x in outs]
+    if isinstance(call_jaxpr, ClosedJaxpr):
+        _check_outputs(name, rule, avals, call_jaxpr.out_avals)
     inexact = tuple(map(has_tangent, avals))
     found = custom_lin_p.bind(
         *residuals,
@@ -86,6 +89,20 @@ def _custom_vjp_linearize(
     )
     zeros = [zero_tangent(x) for x, m in zip(avals, inexact, strict=True) if not m]
     return outs, merge(inexact, zeros, found)
+
+
+def _check_outputs(name: str, rule: Any, given: Sequence[Any], expected: Sequence[Any]) -> None:
+    """Raise when a forward rule returned other types than the function does."""
+    for i, (own, wanted) in enumerate(zip(given, expected, strict=True)):
+        if any(getattr(own, n, None) != getattr(wanted, n, None) for n in ("shape", "dtype")):
+            raise TypeError(
+                message(
+                    f"custom VJP forward rule {rule!r} for function {name}",
+                    f"a primal output {i} of type {own.str_short(False)}",
+                    f"that of the function's output, {wanted.str_short(False)}",
+                    "Return the function's own output first.",
+                )
+            )
 
 
 def _custom_lin_jvp(*_: Any, name: str, **__: Any) -> Any:
