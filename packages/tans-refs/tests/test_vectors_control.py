@@ -215,13 +215,39 @@ def test_refused_under_vmap(run: Any) -> None:
     with pytest.raises(NotImplementedError, match="vmap of cond"):
         run(vmap(lambda p: lax.cond(p, lambda: s[...], lambda: 0.0)))(jnp.array([True, False]))
 
-    def until(n: Any) -> Any:
-        r = new_ref(0.0)
-        lax.while_loop(lambda c: c < n, lambda c: (r.set(r[...] + 1.0), c + 1)[1], 0)
-        return r[...]
+    def writing(n: Any) -> Any:
+        r = new_ref(0)
+
+        def test(c: Any) -> Any:
+            r[...] += 1
+            return c < n
+
+        return lax.while_loop(test, lambda c: c + 1, 0)
 
     with pytest.raises(NotImplementedError, match="vmap of while_loop"):
-        run(vmap(until))(jnp.array([1, 2]))
+        run(vmap(writing))(jnp.array([1, 2]))
+
+
+@both
+def test_loops_that_end_lane_by_lane(run: Any) -> None:
+    def until(r: Any, n: Any) -> Any:
+        count = new_ref(0)
+
+        def body(c: Any) -> Any:
+            r[...] += 1.0
+            count[...] += 2
+            return c + 1
+
+        steps = lax.while_loop(lambda c: r[...] < n, body, 0)
+        return steps, count[...]
+
+    r = new_ref(jnp.zeros((1, 3)))
+    limits = jnp.array([2.0, 0.0, 3.0])
+    mapped = vmap(lambda r, n: until(r.at[0], n), in_axes=(1, 0))
+    steps, counts = run(mapped)(r, limits)
+    assert steps.tolist() == [2, 0, 3]
+    assert counts.tolist() == [4, 0, 6]
+    assert r[...].tolist() == [[2, 0, 3]]
 
 
 @both

@@ -9,17 +9,20 @@ from typing import Any, Final
 from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
-from tans_core.refs import writes
+from tans_core.refs import get_p, swap_p, writes
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.values import typeof
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.scan.batching import settle_dims
 from tans_lax.control_flow.while_loop import while_p
+from tans_lax.control_flow.while_loop.discharge import pure_loop
 from tans_lax.elementwise.selection import select_n
 from tans_lax.reductions import reduce_or
-from tans_lax.rows import batch_to_front
+from tans_lax.rows import batch_to_front, move_axis
 from tans_lax.shape import broadcast_in_dim
+from tans_xla.discharge import discharged
+from tans_xla.ref_checks import identity, is_ref
 
 type Value = Any
 
@@ -43,11 +46,7 @@ def _while_batch(
     cond, predicate = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry))
     by_lane = predicate != (None,)
     if by_lane and (writes(cond_jaxpr.effects) or writes(body_jaxpr.effects)):
-        raise NotImplementedError(
-            "vmap of while_loop: given a mapped condition, and functions that write refs; expected "
-            "a condition that is the same for all lanes, because lanes that are done would go on "
-            "writing. Carry the values through the loop, and write the ref after it."
-        )
+        return _on_values(ctx, axis, args, dims, cond_jaxpr, body_jaxpr, cond_nconsts, first)
     if by_lane and (None in carry or predicate != (0,)):
         carry = (0,) * len(carry)
         cond, _ = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry), (0,))
@@ -73,6 +72,50 @@ def _while_batch(
         body_nconsts=body_nconsts, body_jaxpr=body,
     )  # fmt: skip
     return outs, list(carry)
+
+
+def _on_values(
+    ctx: BatchContext,
+    axis: AxisData,
+    args: Sequence[Value],
+    dims: Dims,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    first: int,
+) -> tuple[list[Value], list[int | None]]:
+    """Carry the values of the refs, so that lanes that are done write nothing; write them after."""
+    cond, body = discharged(cond_jaxpr), discharged(body_jaxpr)
+    if cond.written:
+        raise NotImplementedError(
+            "vmap of while_loop: given a mapped condition that writes refs; expected one that only "
+            "reads, because lanes that are done would go on writing. Write in the body."
+        )
+    keys = [identity(x) if is_ref(x) else (i,) for i, x in enumerate(args[:first])]
+    types = [*cond_jaxpr.in_avals[:cond_nconsts], *body_jaxpr.in_avals[: first - cond_nconsts]]
+    loop = pure_loop(cond, body, keys, types, cond_nconsts, body_jaxpr.out_avals)
+
+    def value(i: int) -> Value:
+        return get_p.bind(args[i], transforms=()) if is_ref(args[i]) else args[i]
+
+    consts = [value(i) for i in loop.kept]
+    outs, out_dims = _while_batch(
+        ctx,
+        axis,
+        [*consts, *consts, *map(value, loop.state), *args[first:]],
+        (*(dims[i] for i in (*loop.kept, *loop.kept, *loop.state)), *dims[first:]),
+        cond_jaxpr=loop.predicate(),
+        body_jaxpr=loop.step,
+        cond_nconsts=len(consts),
+        body_nconsts=len(consts),
+    )
+    for i, new, dim in zip(loop.state, outs, out_dims, strict=False):
+        ref_dim = dims[i]
+        assert ref_dim is not None, "the body's batching has refused a ref without lanes"
+        new = move_axis(batch_to_front(axis, new, dim), 0, ref_dim)  # noqa: PLW2901
+        swap_p.bind(args[i], new, transforms=())
+    count = len(loop.state)
+    return outs[count:], out_dims[count:]
 
 
 def _any_lane(cond: ClosedJaxpr) -> ClosedJaxpr:

@@ -1,7 +1,7 @@
 """While on refs: refs that the body or the condition writes are carried, one value for both."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,39 +31,72 @@ def _while_discharge(
     cond, body = ctx.discharge(cond_jaxpr), ctx.discharge(body_jaxpr)
     first = cond_nconsts + body_nconsts
     invars = ctx.eqn.invars
-    written = [*cond.written, *(cond_nconsts + i for i in body.written)]
-    # The condition and the body may have one ref; it is one value.
-    state = list(dict.fromkeys(invars[i] for i in written))
-    values = [operands[invars.index(v)] for v in state]
-    place = {v: k for k, v in enumerate(state)}
-    # Constants of both functions together: those that are carried, and the others.
-    kept = [i for i in range(first) if invars[i] not in place]
-    where = tuple(
-        (True, place[v]) if v in place else (False, kept.index(i))
-        for i, v in enumerate(invars[:first])
-    )
-    consts = [operands[i] for i in kept]
-    const_avals = [_value_type(invars[i].aval) for i in kept]
-    avals = [*const_avals, *(_value_type(v.aval) for v in state)]
-    carry_avals = list(body_jaxpr.out_avals)
-    carry = [*values, *operands[first:]]
-    n_consts = len(kept)
-    cond_places, body_places = where[:cond_nconsts], where[cond_nconsts:]
-    step = _stepped(body, body_places, avals, n_consts, carry_avals, is_cond=False)
-    test = _stepped(cond, cond_places, avals, n_consts, carry_avals, is_cond=True)
-    n_state = len(state)
+    types = [v.aval for v in invars[:first]]
+    loop = pure_loop(cond, body, invars[:first], types, cond_nconsts, body_jaxpr.out_avals)
+    consts = [operands[i] for i in loop.kept]
+    carry = [*(operands[i] for i in loop.state), *operands[first:]]
+    test, step, n_consts, n_state = loop.test, loop.step, len(consts), len(loop.state)
     if cond.written:
         carry = [*eval_closed(test, *consts, *carry), *operands[first:]]
         step = _MEMO.get(step, (test, n_consts, n_state), lambda: _then_test(step, test, n_consts))
-        test = _first_of(step.in_avals[n_consts:])
-        outs = _bind(consts, carry, test, 0, step)[1:]
+        outs = _bind(consts, carry, _first_of(step.in_avals[n_consts:]), 0, step)[1:]
     else:
-        outs = _bind(
-            consts, carry, rearranged(test, range(len(test.in_avals)), [0]), n_consts, step
-        )
-    new = dict(zip(state, outs[:n_state], strict=True))
-    updates = {i: new[v] for i, v in enumerate(invars[:first]) if v in place}
+        outs = _bind(consts, carry, loop.predicate(), n_consts, step)
+    new = {invars[i]: x for i, x in zip(loop.state, outs, strict=False)}
+    updates = {i: new[v] for i, v in enumerate(invars[:first]) if v in new}
     return outs[n_state:], updates
+
+
+class PureLoop(NamedTuple):
+    """A loop on the values of the refs that its functions write.
+
+    Attributes:
+      kept: numbers of the constants that stay constants.
+      state: for each written ref, which is carried, the number of the first constant it is.
+      test: ``(*kept, *state, *carry) -> (predicate, *state)``.
+      step: ``(*kept, *state, *carry) -> (*state, *carry)``.
+    """
+
+    kept: list[int]
+    state: list[int]
+    test: ClosedJaxpr
+    step: ClosedJaxpr
+
+    def predicate(self) -> ClosedJaxpr:
+        """Return the test without its new state."""
+        return rearranged(self.test, range(len(self.test.in_avals)), [0])
+
+
+def pure_loop(
+    cond: Discharged,
+    body: Discharged,
+    keys: Sequence[Any],
+    types: Sequence[Any],
+    cond_nconsts: int,
+    carry: Sequence[AbstractValue],
+) -> PureLoop:
+    """Return the loop on values of the discharged functions of a loop.
+
+    Args:
+      cond: the condition.
+      body: the body.
+      keys: per constant of both what tells refs apart; both may have one ref, which is one value.
+      types: the constants' types.
+      cond_nconsts: number of constants of the condition.
+      carry: types of the carry.
+    """
+    written = [*cond.written, *(cond_nconsts + i for i in body.written)]
+    state = list({keys[i]: i for i in reversed(written)}.values())[::-1]
+    place = {keys[i]: k for k, i in enumerate(state)}
+    kept = [i for i, key in enumerate(keys) if key not in place]
+    where = tuple(
+        (True, place[key]) if key in place else (False, kept.index(i)) for i, key in enumerate(keys)
+    )
+    avals = [_value_type(types[i]) for i in (*kept, *state)]
+    shape = avals, len(kept), list(carry)
+    test = _stepped(cond, where[:cond_nconsts], *shape, is_cond=True)
+    step = _stepped(body, where[cond_nconsts:], *shape, is_cond=False)
+    return PureLoop(kept, state, test, step)
 
 
 def _bind(
