@@ -367,6 +367,49 @@ def test_checkpoint_uses_reverse_rules():
     )
 
 
+class Costly(Power):
+    """Saves its result, so that a checkpointed backward pass does not compute it again."""
+
+    def remat(self, trace, x):
+        out = self(x)
+        return out, out, lambda saved, x: saved
+
+
+@pytest.mark.parametrize(("cls", "applications"), [(Power, 2), (Costly, 1)])
+def test_what_a_checkpoint_saves(cls, applications):
+    def f(x):
+        return jnp.sin(jnp.sin(cls(jax.typeof(x), p=3)(x)))
+
+    text = str(jax.make_jaxpr(jax.grad(jax.checkpoint(f)))(2.0))
+    assert text.count(f"{cls.__name__}[p=3]") == applications
+    gradient = jax.jit(jax.grad(jax.checkpoint(f)))(2.0)
+    np.testing.assert_allclose(gradient, np.cos(np.sin(8.0)) * np.cos(8.0) * 12, rtol=1e-5)
+
+
+def test_wrong_remat():
+    class Wrong(Power):
+        def remat(self, trace, x):
+            return self(x), None
+
+    with pytest.raises(TypeError, match=r"Wrong\.remat.*Return \(out, res, rem\)"):
+        jax.grad(lambda x: Wrong(jax.typeof(x), p=3)(x))(2.0)
+
+
+def test_own_staging():
+    seen = []
+
+    class Staged(Power):
+        def staging(self, trace, source_info, *args):
+            seen.append(type(trace).__name__)
+            return super().staging(trace, source_info, *args)
+
+    closed = jax.make_jaxpr(lambda x: Staged(jax.typeof(x), p=2)(x))(3.0)
+    assert "Staged[p=2] a" in str(closed)
+    assert seen == ["JaxprTrace"]
+    assert jax.jit(lambda x: Staged(jax.typeof(x), p=2)(x))(3.0) == 9
+    assert Power(jax.typeof(3.0), p=2).physicalize(None, 3.0) == 9
+
+
 def test_inside_control_flow():
     def summed(xs):
         return lax.scan(lambda c, x: (c + power(x), power(x)), 0.0, xs)[0]

@@ -193,7 +193,11 @@ class HiPrim:
         return True, True, self
 
     def remat(self, trace: Any, *args: Tree) -> Any:
-        """Return ``(out, res, rem)``; ``rem(res, *args)`` computes the output anew."""
+        """Return ``(out, res, rem)``; ``rem(res, *args)`` computes the output anew.
+
+        Under `checkpoint`, `res` is saved whatever the policy, and the backward pass calls `rem`
+        for the output. By default nothing is saved, and the application is computed again.
+        """
         return self(*args), None, lambda res, *again: self(*again)
 
     def staging(self, trace: Any, source_info: Any, *args: Tree) -> Tree:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_autodiff.accumulators import NullAccum
+from tans_autodiff.remat import ALWAYS_SAVED, name_p, phase_p
 from tans_core import tree
 from tans_core.accumulators import AccumRule
 from tans_core.context import merge
 from tans_core.errors import message
 from tans_core.rules import ContextRule
+from tans_core.state import state
 from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 from tans_hijax.call import hi_call_p, hi_lin_p
@@ -86,6 +88,8 @@ def _linearize_for_reverse(
                 f"Define {type(prim).__name__}.vjp_bwd.",
             )
         )
+    if prim.defines("remat"):
+        found = found._replace(outs=_in_two_phases(prim, primals))
     zeros = [zero_tangent(typeof(x)) for x in found.outs]
     if not any(found.nz_out):
         return found.outs, zeros
@@ -93,6 +97,30 @@ def _linearize_for_reverse(
         out_tangents = _bind_lin(prim, nz, found, [t for t in tangents if type(t) is not Zero])
     unused = [z for z, flag in zip(zeros, found.nz_out, strict=True) if not flag]
     return found.outs, merge(found.nz_out, unused, out_tangents)
+
+
+def _in_two_phases(prim: Any, primals: Sequence[Value]) -> list[Value]:
+    """Return outputs that a checkpointed backward pass computes anew as the rule `remat` says."""
+    args = prim.in_tree.unflatten(primals)
+    with naming(prim, "remat"):
+        found = prim.remat(state.trace, *args)
+    if not isinstance(found, tuple) or len(found) != 3:
+        raise TypeError(
+            message(
+                where(prim, "remat"),
+                f"a result {brief(found)}",
+                "the output, what to save, and a function that computes the output anew",
+                "Return (out, res, rem) with rem(res, *args).",
+            )
+        )
+    out, res, rem = found
+    saved = tree.map(lambda x: name_p.bind(x, name=ALWAYS_SAVED), res)
+    with naming(prim, "remat"):
+        again = rem(saved, *args)
+    pair = [flat_values(prim, "remat", x, prim.out_tree, "an output") for x in (out, again)]
+    for outs in pair:
+        check_types(prim, "remat", outs, prim.out_avals_flat, "output")
+    return [phase_p.bind(x, y) for x, y in zip(*pair, strict=True)]
 
 
 def _bind_lin(
