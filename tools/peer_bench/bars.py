@@ -38,6 +38,10 @@ BARS: Final = (
     Bar("lower, 1000-op chain", "stages", "chain1000.lower_warm_cpu", 0.60, 0.40),
     Bar("lower, scanned gradient", "stages", "scan_transformer_grad.lower_warm_cpu", 0.35, 0.20),
     Bar("lower, numpy-heavy", "stages", "numpy_heavy.lower_warm_cpu", 0.40, 0.25),
+    Bar("trace, shard_map layer", "shardmap", "shard_map layer.trace_warm_cpu", 0.40, 0.25),
+    Bar("trace, its gradient", "shardmap", "shard_map layer grad.trace_warm_cpu", 0.40, 0.20),
+    Bar("lower, shard_map layer", "shardmap", "shard_map layer.lower_warm_cpu", 0.50, 0.20),
+    Bar("lower, its gradient", "shardmap", "shard_map layer grad.lower_warm_cpu", 0.50, 0.25),
 )
 MODELS: Final = (
     "transformer_fwd",
