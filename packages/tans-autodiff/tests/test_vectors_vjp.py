@@ -1,7 +1,6 @@
 """VJP objects and what they save: the vectors A40 to A42, V1 to V25 and L1 to L7, by number.
 
-V10, V11, V12 and V23 need references (issue 6), V17 and V18 meshes (issue 5), V19, V20 and A37 the
-backward log and accumulators (issue 7); they are tests of those packages.
+V10 to V12, V17, V18 and V23 are integration tests; V19, V20 and A37 stand in files of their own.
 """
 
 import collections
