@@ -26,6 +26,7 @@ from tans_core.state import state
 from tans_xla import hlo
 from tans_xla._jaxlib import func, inlined_func_call, ir
 from tans_xla.explicit_shardings import constrained
+from tans_xla.literals import constant_of, literal_key
 from tans_xla.mlir_context import MlirContext
 from tans_xla.operation_metadata import set_attributes, tagged
 from tans_xla.physical import physical_aval
@@ -70,6 +71,7 @@ class ModuleBuilder:
       scope: what precedes the names of operations, such as ``jit(f)``; empty inside of functions,
         where XLA puts the name of the call in front.
       mesh: the explicit mesh whose shardings types carry, or None.
+      varying_known: whether types say along which manual axes values vary.
     """
 
     def __init__(self, name: str, platforms: Sequence[str], mlir: MlirContext) -> None:
@@ -85,6 +87,7 @@ class ModuleBuilder:
         self.template_depth = 0
         self.scope = ""
         self.mesh: Any = None
+        self.varying_known = False
 
     def unique_name(self, name: str) -> str:
         """Return `name`, made unique in the module."""
@@ -200,8 +203,6 @@ def _without_sharding(aval: Any) -> Any:
 
 # ---- one walk over the equations ----------------------------------------------------------------
 
-_LITERAL_KINDS: Final = (bool, int, float, complex, np.generic)
-
 
 def lower_eqns(
     builder: ModuleBuilder, closed: ClosedJaxpr, operands: Sequence[Value], tokens: dict
@@ -221,7 +222,7 @@ def lower_eqns(
         literals = []
         for v in eqn.invars:
             if type(v) is Literal:
-                literals.append(_literal_key(v))
+                literals.append(literal_key(v))
             else:
                 args.append(env[v])
                 literals.append(None)
@@ -245,7 +246,7 @@ def lower_eqns(
             env[outvars[0]] = outs[0]
         else:
             env.update(zip(outvars, outs, strict=True))
-    return [_constant_of(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+    return [constant_of(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
 
 def _operation_name(op: TypedOp) -> str:
@@ -253,22 +254,9 @@ def _operation_name(op: TypedOp) -> str:
     return f"{op.primitive.name}({name})" if isinstance(name, str) else op.primitive.name
 
 
-def _literal_key(literal: Literal) -> Hashable:
-    value: Any = literal.val
-    if isinstance(value, np.ndarray):
-        value = value[()]
-    # 0.0 and -0.0 are equal, also as parts of complex numbers, and NaN is not equal to itself.
-    odd = not value or value != value or isinstance(value, complex | np.complexfloating)
-    return repr(value) if odd else value
-
-
 def _operands(eqn: Eqn, args: list[Value]) -> list[Value]:
     rest = iter(args)
-    return [_constant_of(v) if type(v) is Literal else next(rest) for v in eqn.invars]
-
-
-def _constant_of(literal: Literal) -> Value:
-    return hlo.constant(np.asarray(literal.val), literal.aval)
+    return [constant_of(v) if type(v) is Literal else next(rest) for v in eqn.invars]
 
 
 def _make_template(builder: ModuleBuilder, eqn: Eqn, key: Hashable) -> Any:
