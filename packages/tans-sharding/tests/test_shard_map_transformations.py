@@ -131,6 +131,32 @@ class TestAround:
         assert printed <= {f"part of {x}" for x in (X[0, 0], X[4, 0])}
 
 
+class TestPrinting:
+    def lines(self, capsys: Any, body: Any, **options: Any) -> list[str]:
+        tans.jit(tans.shard_map(body, out_specs=P("X"), **options))(sharded(X, "X"))
+        tans.effects_barrier()
+        return sorted(capsys.readouterr().out.split())
+
+    def test_once_per_distinct_part(self, mesh: Any, capsys: Any) -> None:
+        def body(v: Any) -> Any:
+            tans.debug.print("{} ", lax.axis_index("X"))
+            return v
+
+        assert self.lines(capsys, body) == ["0", "1"]
+        # Types that do not say what varies can't tell equal parts from others.
+        assert self.lines(capsys, body, check_vma=False) == ["0"] * 4 + ["1"] * 4
+
+    def test_in_a_loop(self, mesh: Any, capsys: Any) -> None:
+        def body(v: Any) -> Any:
+            def step(c: Any, i: Any) -> Any:
+                tans.debug.print("{} ", i * 10 + lax.axis_index("X"))
+                return c, None
+
+            return lax.scan(step, v, jnp.arange(2))[0]
+
+        assert self.lines(capsys, body) == ["0", "1", "10", "11"]
+
+
 class TestInside:
     """Transformations in the body of a mapped function."""
 

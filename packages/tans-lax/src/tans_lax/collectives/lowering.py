@@ -12,7 +12,6 @@ import numpy as np
 
 from tans_core import Primitive, ShapedArray
 from tans_core.errors import message
-from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import named_sharding
 from tans_lax.collectives import primitives as p
@@ -20,6 +19,7 @@ from tans_lax.collectives.groups import Groups
 from tans_lax.collectives.names import AxisName, as_names
 from tans_lax.reductions.lowering import monoid_body
 from tans_xla import hlo
+from tans_xla.partition_index import position_along
 from tans_xla.sdy_attributes import manual_computation
 
 type IrValue = Any
@@ -193,27 +193,20 @@ def _all_to_all(
 
 def _axis_index(ctx: Any, *, axis_name: AxisName) -> IrValue:
     mesh = _mesh(ctx, (axis_name,))
-    place = mesh.axis_positions[axis_name]
-    stride = int(np.prod(mesh.axis_sizes[place + 1 :], dtype=np.int64))
-    rest = [a for a, t in zip(mesh.axis_names, mesh.axis_types, strict=True)
-            if t is not AxisType.Manual]  # fmt: skip
+    rest = [a for a in mesh.axis_names if a not in mesh.manual_axes]
     if not rest:
-        return _index_of_partition(ctx, stride, mesh.axis_sizes[place])
+        return _index(ctx, mesh, axis_name)
     # The number of the partition is known where all axes are manual only.
     replicated = named_sharding(mesh, PartitionSpec())
     region = manual_computation(ctx.result_types, [], [], [replicated], rest, mesh)
     with region.block([]):
-        region.ret([_index_of_partition(ctx, stride, mesh.axis_sizes[place])])
+        region.ret([_index(ctx, mesh, axis_name)])
     return region.results[0]
 
 
-def _index_of_partition(ctx: Any, stride: int, size: int) -> IrValue:
-    scalar = ShapedArray((), np.uint32)
-    kind = hlo.tensor_type((), np.uint32)
-    number = hlo.op1("stablehlo.partition_id", kind, [])
-    over = hlo.op1("stablehlo.divide", kind, [number, hlo.full(scalar, stride)])
-    index = hlo.op1("stablehlo.remainder", kind, [over, hlo.full(scalar, size)])
-    return hlo.op1("stablehlo.convert", ctx.result_type, [index])
+def _index(ctx: Any, mesh: Any, axis_name: AxisName) -> IrValue:
+    position = position_along(mesh, axis_name)
+    return hlo.op1("stablehlo.convert", ctx.result_type, [position])
 
 
 def _ragged(ctx: Any, *operands: IrValue, axis_name: Names, axis_index_groups: Groups) -> IrValue:

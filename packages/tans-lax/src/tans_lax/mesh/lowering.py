@@ -3,7 +3,6 @@
 The constraint of `reshard` is the one that follows every operation in explicit mode.
 """
 
-import math
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.sharding import NamedSharding, named_sharding
 from tans_lax.mesh import reshard_p, sharding_constraint_p
 from tans_xla import hlo
+from tans_xla.partition_index import is_first_along
 from tans_xla.sdy_attributes import constrain, manual_computation
 
 type IrValue = Any
@@ -67,15 +67,7 @@ def _complex_addends(
 
 
 def _is_first(mesh: Any, axis: Any, shape: tuple[int, ...]) -> IrValue:
-    place = mesh.axis_positions[axis]
-    stride = math.prod(mesh.axis_sizes[place + 1 :])
-    scalar, kind = ShapedArray((), np.uint32), hlo.tensor_type((), np.uint32)
-    number = hlo.op1("stablehlo.partition_id", kind, [])
-    over = hlo.op1("stablehlo.divide", kind, [number, hlo.full(scalar, stride)])
-    size = hlo.full(scalar, mesh.axis_sizes[place])
-    index = hlo.op1("stablehlo.remainder", kind, [over, size])
-    first = hlo.compare(index, hlo.full(scalar, 0), "EQ")
-    return hlo.broadcast_in_dim(first, ShapedArray(shape, np.bool_), ())
+    return hlo.broadcast_in_dim(is_first_along(mesh, axis), ShapedArray(shape, np.bool_), ())
 
 
 def _steps(source: PartitionSpec, target: PartitionSpec) -> list[PartitionSpec]:

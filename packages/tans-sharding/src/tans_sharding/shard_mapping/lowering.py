@@ -24,11 +24,13 @@ def _shard_map_lower(
     in_specs: Sequence[PartitionSpec],
     out_specs: Sequence[PartitionSpec],
     newly_manual_axes: frozenset[Any],
+    check_vma: bool,
     **_: Any,
 ) -> list[Value]:
     builder, outer = ctx.builder, ctx.builder.mesh
     mesh = mesh.abstract_mesh
     builder.mesh = inner_mesh(mesh, newly_manual_axes)
+    known, builder.varying_known = builder.varying_known, check_vma
     try:
         if mesh.size == 1:
             return ctx.inline(jaxpr, *operands)
@@ -51,6 +53,7 @@ def _shard_map_lower(
         return region.results
     finally:
         builder.mesh = outer
+        builder.varying_known = known
 
 
 def _sharding(mesh: Any, axes: frozenset[Any], spec: PartitionSpec, aval: Any) -> Any:

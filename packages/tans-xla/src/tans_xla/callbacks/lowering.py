@@ -9,6 +9,7 @@ from tans_xla._jaxlib import ir, sdy
 from tans_xla.callbacks import debug_callback_p, effects, io_callback_p, pure_callback_p
 from tans_xla.callbacks.host import HostCallback
 from tans_xla.lowering import ByPlatform
+from tans_xla.partition_index import is_first_along
 
 _MAXIMAL: Final = "#sdy.sharding_per_value<[{}]>"
 _MAXIMAL_VALUE: Final = "<mesh<[], device_ids=[{}]>, []>"
@@ -126,9 +127,33 @@ def _debug_callback(target: str, partitioned_target: str) -> Callable[..., Any]:
     ) -> list[Any]:
         effect = effects.ordered_debug_effect if ordered else effects.debug_effect
         name = partitioned_target if partitioned else target
-        return _emit(ctx, name, operands, callback, effect=effect, partitioned=partitioned)
+        copies = [] if ordered or partitioned else _equal_along(ctx)
+        if not copies:
+            return _emit(ctx, name, operands, callback, effect=effect, partitioned=partitioned)
+        # Devices that hold the same values call once.
+        first = is_first_along(ctx.builder.mesh, copies[0])
+        for axis in copies[1:]:
+            first = hlo.op1(
+                "stablehlo.and", first.type, [first, is_first_along(ctx.builder.mesh, axis)]
+            )
+        chosen = hlo.op("stablehlo.if", [], [first], regions=2)
+        with hlo.block(chosen, 0, []):
+            _emit(ctx, name, operands, callback, effect=effect)
+            hlo.ret([])
+        with hlo.block(chosen, 1, []):
+            hlo.ret([])
+        return []
 
     return rule
+
+
+def _equal_along(ctx: Any) -> list[Any]:
+    """Return the manual axes along which the types say that the operands do not vary."""
+    mesh = ctx.builder.mesh
+    if not ctx.builder.varying_known or mesh is None or not mesh.are_all_axes_manual:
+        return []
+    varying = frozenset[Any]().union(*(getattr(a, "manual_axes", ()) for a in ctx.avals_in))
+    return [a for a in mesh.axis_names if a not in varying]
 
 
 _CPU: Final = "xla_ffi_python_cpu_callback"
