@@ -133,6 +133,18 @@ def peer_bench(session: nox.Session) -> None:
 
 
 @shared
+def sweep(session: nox.Session) -> None:
+    """More than 20,000 calls against JAX: ``-- --reference JAX_ENV/bin/python``; not in CI."""
+    tool(session, "sweep/run.py", *session.posargs)
+
+
+@shared
+def mutation(session: nox.Session) -> None:
+    """Seeded faults in rules, one at a time, against the tests of their family; takes hours."""
+    tool(session, "mutation/run.py", *session.posargs)
+
+
+@shared
 @each_package
 def build(session: nox.Session, name: str) -> None:
     """Wheel and source distribution of one package, in dist/."""

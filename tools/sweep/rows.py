@@ -85,7 +85,9 @@ def _alternatives(template: str) -> list[str]:
     choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
     texts = ["".join(choice) for choice in itertools.product(*choices)]
     # An alternative may hold alternatives.
-    return [t for text in texts for t in (_alternatives(text) if ALTERNATIVES.search(text) else [text])]
+    return [
+        t for text in texts for t in (_alternatives(text) if ALTERNATIVES.search(text) else [text])
+    ]
 
 
 def _operands(text: str, dtype: str, other: str) -> str:

@@ -16,8 +16,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-import compare
-import rows
+import compare  # noqa: E402
+import rows  # noqa: E402
 
 type Key = tuple[str, bool]
 type Outcomes = dict[Key, Any]

@@ -44,29 +44,28 @@ def namespace(framework: str) -> dict[str, Any]:
         "np": np,
         "A": array,
         "N": operands.array,
-        "D": {k: v for k, v in operands.DTYPES.items()},
+        "D": operands.DTYPES,
         "operator": operator,
         "key": lambda seed=0, **kw: names["random"].key(seed, **kw),
         "P": names["lax"].Precision.HIGHEST,
     }
 
 
-def record(value: Any) -> Any:
+def record(value: Any, key_data: Any) -> Any:
     """Turn a result into plain data: type, dtype, weak type, shape, values."""
     if isinstance(value, np.ndarray | np.generic):
         return ("numpy", str(value.dtype), np.shape(value), _raw(value))
     if hasattr(value, "aval") and hasattr(value, "dtype"):
         dtype = str(value.dtype)
         if dtype.startswith("key<"):
-            from_key = value._base_array if hasattr(value, "_base_array") else None
-            return ("key", dtype, tuple(value.shape), None if from_key is None else _raw(from_key))
+            return ("key", dtype, tuple(value.shape), _raw(key_data(value)))
         weak = bool(value.weak_type)
         return ("array", dtype, tuple(value.shape), weak, _raw(value))
     if isinstance(value, tuple | list):
         kind = type(value).__name__
-        return (kind, [record(v) for v in value])
+        return (kind, [record(v, key_data) for v in value])
     if isinstance(value, dict):
-        return ("dict", [(repr(k), record(v)) for k, v in value.items()])
+        return ("dict", [(repr(k), record(v, key_data)) for k, v in value.items()])
     if value is None or isinstance(value, bool | int | float | complex | str | slice):
         return (type(value).__name__, repr(value))
     if isinstance(value, np.dtype):
@@ -88,7 +87,7 @@ def evaluate(code: Any, names: dict[str, Any]) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = record(eval(code, dict(names)))
+            found = record(eval(code, dict(names)), names["random"].key_data)
         except Exception as error:
             return ("error", type(error).__name__, str(error)[:300])
     kinds = sorted({w.category.__name__ for w in caught})

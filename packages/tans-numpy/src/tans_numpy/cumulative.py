@@ -102,9 +102,10 @@ def _standard(name: str, kind: str, summary: str) -> Callable[..., Array]:
                 "or an axis. Pass axis=."
             )
         axis = 0 if axis is None else canonicalize_axis(axis, ndim, name)
-        dtype = (
-            accumulation_dtype(typeof(x).dtype) if dtype is None else requested_dtype(dtype, name)
-        )
+        if dtype is not None:
+            dtype = requested_dtype(dtype, name)
+        elif kind == "sum":  # products keep their type, as in JAX
+            dtype = accumulation_dtype(typeof(x).dtype)
         return _cumulate(x, axis=axis, dtype=dtype, kind=kind, initial=bool(include_initial))
 
     cumulative.__name__ = cumulative.__qualname__ = name
@@ -113,7 +114,7 @@ def _standard(name: str, kind: str, summary: str) -> Callable[..., Array]:
     Args:
       x: at least one dimension.
       axis: the dimension; needed unless `x` is a vector.
-      dtype: dtype of the result; that of `sum` if None.
+      dtype: dtype of the result; if None that of `sum` for sums, that of `x` for products.
       include_initial: put the neutral element in front.
     """
     return cumulative

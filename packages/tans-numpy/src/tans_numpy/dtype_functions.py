@@ -55,7 +55,9 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
       to: dtype.
       casting: "no", "equiv", "safe", "same_kind" or "unsafe".
     """
-    source = from_.dtype if hasattr(from_, "dtype") else np.dtype(from_)
+    # A scalar class of NumPy has an attribute dtype too, which is not a dtype.
+    is_typed = hasattr(from_, "dtype") and not isinstance(from_, type)
+    source = from_.dtype if is_typed else np.dtype(from_)
     return bool(np.can_cast(source, np.dtype(to), casting=casting))
 
 
