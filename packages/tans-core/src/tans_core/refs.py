@@ -227,7 +227,7 @@ class Span(NamedTuple):
 class Pick(NamedTuple):
     """One element of a dimension; None is an operand: one index, or an array of them."""
 
-    index: int | None
+    index: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class Index(NamedTuple):
