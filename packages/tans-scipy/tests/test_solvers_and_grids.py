@@ -170,6 +170,10 @@ def _kde(rows=1):
     return gaussian_kde(jnp.asarray(sample((rows, 5), "float32")))
 
 
+def _grid(*options, **named):
+    return interpolate.RegularGridInterpolator((jnp.arange(2.0),), jnp.ones(2), *options, **named)
+
+
 BAD = {
     "type": (lambda: fft.dct(jnp.ones(3), 4), NotImplementedError, "type=4"),
     "norm": (lambda: fft.dct(jnp.ones(3), norm="x"), ValueError, "'x'"),
@@ -177,11 +181,11 @@ BAD = {
     "sizes": (lambda: fft.dctn(jnp.ones((2, 2)), s=(2,), axes=(0, 1)), ValueError, "1 sizes"),
     "vq": (lambda: vq.vq(jnp.ones((2, 3)), jnp.ones((2, 2))), ValueError, r"\(2, 2\)"),
     "method": (
-        lambda: interpolate.RegularGridInterpolator((jnp.arange(2.0),), jnp.ones(2), "cubic"),
+        lambda: _grid("cubic"),
         ValueError, "cubic",
     ),
     "bounds": (
-        lambda: interpolate.RegularGridInterpolator((jnp.arange(2.0),), jnp.ones(2), bounds_error=True),
+        lambda: _grid(bounds_error=True),
         NotImplementedError, "bounds_error",
     ),
     "grid": (
@@ -189,11 +193,11 @@ BAD = {
         ValueError, r"\(3,\)",
     ),
     "place": (
-        lambda: interpolate.RegularGridInterpolator((jnp.arange(2.0),), jnp.ones(2))(jnp.ones((1, 2))),
+        lambda: _grid()(jnp.ones((1, 2))),
         ValueError, "1 coordinates",
     ),
     "call": (
-        lambda: interpolate.RegularGridInterpolator((jnp.arange(2.0),), jnp.ones(2))(0.5, "x"),
+        lambda: _grid()(0.5, "x"),
         ValueError, "'x'",
     ),
     "matrix": (lambda: solvers.cg(jnp.ones((2, 3)), jnp.ones(2)), ValueError, r"\(2, 3\)"),
