@@ -208,6 +208,19 @@ class PartitionSpec:
         kind = UnreducedKind.sum if self.reduced else None
         return _interned(self.partitions, self.reduced, self.unreduced, kind)
 
+    # The methods of a `HiPspec`, so that specs of user types delegate to those of their parts.
+    def to_lo(self) -> "tuple[PartitionSpec, ...]":
+        """Return the specs of what an array is made of in a low program: itself."""
+        return (self,)
+
+    def to_tangent_spec(self) -> "PartitionSpec":
+        """Return the spec of a tangent."""
+        return self
+
+    def to_ct_spec(self) -> "PartitionSpec":
+        """Return the spec of a cotangent."""
+        return self.to_cotangent()
+
     def _check_plain(self, given: str, remedy: str) -> None:
         if self.unreduced or self.reduced:
             raise ValueError(

@@ -28,6 +28,7 @@ from tans_hijax import (
     vjp_from_lin,
     vmap_rule,
 )
+from tans_refs import TransformedRef
 
 __all__ = [
     "AbstractRef",
@@ -40,6 +41,7 @@ __all__ = [
     "NullAccum",
     "RefAccum",
     "ShapedArray",
+    "TransformedRef",
     "VJPHiPrimitive",
     "ValAccum",
     "Zero",
