@@ -86,3 +86,20 @@ def test_arrays_of_one_bit_integers(name):
     kind = getattr(jnp, name)
     assert jnp.ones(2, kind).astype(int).tolist() == [1, 1]
     assert jnp.zeros(2, kind).dtype.name == name
+
+
+def test_arrays_do_not_change():
+    i = jnp.arange(5)
+
+    def write():
+        i[0] = 1
+
+    with pytest.raises(TypeError, match="at"):  # V223
+        write()
+    j = i
+    j += 1
+    assert (j.tolist(), i.tolist()) == ([1, 2, 3, 4, 5], [0, 1, 2, 3, 4])  # V224
+    with pytest.raises(NotImplementedError):  # V227
+        jnp.fill_diagonal(jnp.zeros((2, 2)), 1)
+    with pytest.raises(NotImplementedError):  # V228
+        jnp.add(i, i, out=i)
