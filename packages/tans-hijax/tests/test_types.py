@@ -65,9 +65,9 @@ def test_vmap_of_a_user_type():  # T5
 
 def test_vmap_needs_spec_and_size():  # T6
     q = quantise(STACK)
-    with pytest.raises(ValueError, match="axis_size must be specified"):
+    with pytest.raises(ValueError, match="axis_size=n"):
         jax.vmap(dequantise, in_axes=Rows())(q)
-    with pytest.raises(ValueError, match="can't be mapped along an integer axis"):
+    with pytest.raises(ValueError, match="a MappingSpec"):
         jax.vmap(dequantise)(q)
     with pytest.raises(ValueError, match=r"out_axes 0 .* mapped along Rows\(\)"):
         jax.vmap(quantise)(STACK)
@@ -87,7 +87,7 @@ def test_scan_over_stacked_values():  # T8
     ys = lax.scan(doubled, 0.0, quantise(STACK), length=4)[1]
     assert ys.payload.shape == (4, 2, 3)
     np.testing.assert_allclose(jax.grad(scanned)(STACK)[0], ROW_BLOCK, rtol=1e-6)
-    with pytest.raises(ValueError, match="must provide `length` to `scan`"):
+    with pytest.raises(ValueError, match=r"number of steps.*length=n"):
         lax.scan(doubled, 0.0, quantise(STACK))
 
 

@@ -128,8 +128,8 @@ def normalize_dim(x_aval: AbstractValue, axis: Any, describe: Callable[[], str])
             message(
                 "vmap",
                 f"axis {axis} for {describe()} of type {x_aval.str_short()}",
-                "a MappingSpec: values of user types are no arrays, and can't be mapped along an "
-                "integer axis",
+                "a MappingSpec: an integer stands for an axis of an array, and a value of a user "
+                "type is none",
                 "Write the type's mapping spec in in_axes, and give axis_size.",
             )
         )
@@ -180,7 +180,7 @@ def _raise_nothing_mapped(args: Sequence[Any], dims: Sequence[Dim]) -> NoReturn:
                 "vmap",
                 "mapped values of user types only, whose specs don't say how many elements there "
                 "are",
-                "the number of elements: axis_size must be specified",
+                "the number of elements",
                 "Pass axis_size=n.",
             )
         )

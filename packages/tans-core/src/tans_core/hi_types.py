@@ -218,7 +218,7 @@ def _operator(name: str, of_arrays: Callable[..., Any]) -> Callable[..., Any]:
         function = next((c.__dict__[own] for c in type(aval).__mro__ if own in c.__dict__), None)
         if function is None:
             raise AttributeError(
-                f"'{type(aval).__name__}' object has no attribute '{own}': {name} was applied to a "
+                f"'{type(aval).__name__}' object has no attribute '{own}': {name} was given a "
                 f"value of type {aval.str_short()}, expected a type that defines the operator. "
                 f"Define {own} in {type(aval).__name__}, a function of the operands."
             )

@@ -29,7 +29,7 @@ def push_returned(prim: Any, res: Tree, ct: Tree, accums: Sequence[Tree]) -> Any
                 message(
                     where(prim, rule),
                     f"a result {brief(found)}",
-                    "a pair: a tuple of cotangents, and a dict of logs or None",
+                    "a pair: the tuple of cotangents, then the log entries (a dict, or None)",
                     "Return (cts, logs).",
                 )
             )

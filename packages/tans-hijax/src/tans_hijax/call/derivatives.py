@@ -109,7 +109,7 @@ def _in_two_phases(prim: Any, primals: Sequence[Value]) -> list[Value]:
             message(
                 where(prim, "remat"),
                 f"a result {brief(found)}",
-                "the output, what to save, and a function that computes the output anew",
+                "three things: output, what to save, and how the output is made anew",
                 "Return (out, res, rem) with rem(res, *args).",
             )
         )

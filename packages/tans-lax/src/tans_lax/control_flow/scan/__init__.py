@@ -223,7 +223,7 @@ def _length(xs: Any, leaves: Sequence[Value], length: Any) -> int:
                 message(
                     "scan",
                     "xs with values of user types only, and no length",
-                    "the number of steps: must provide `length` to `scan` where xs has no arrays",
+                    "the number of steps, which such values do not tell",
                     "Pass length=n.",
                 )
             )
