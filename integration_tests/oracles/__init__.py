@@ -1,0 +1,1 @@
+"""Oracles of public functions, one row per function, and their comparison."""
