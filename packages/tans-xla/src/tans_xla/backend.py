@@ -7,6 +7,7 @@ No client is made at import; the first question about devices makes them. Each d
 import dataclasses
 import logging
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from tans_core import cache, config
@@ -30,6 +31,7 @@ class _Backends:
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     generation: int = 0
     distributed: dict[str, Any] = dataclasses.field(default_factory=dict)
+    cpu_options: Callable[[], dict[str, Any]] = dict
 
 
 _lock: Final = threading.RLock()
@@ -120,17 +122,24 @@ def _make_cpu() -> Client:
         asynchronous=config.cpu_enable_async_dispatch.value,
         num_devices=None if count < 0 else count,
         **_backends.distributed,
+        **_backends.cpu_options(),
     )
 
 
-def set_distributed(**options: Any) -> None:
+def set_distributed(*, cpu_options: Callable[[], dict[str, Any]] = dict, **options: Any) -> None:
     """Set what clients need in a multi-process run (`distributed_client`, `node_id`, ...).
+
+    Args:
+      cpu_options: called before each CPU client is made; returns more options of it, such as
+        its own `collectives`.
+      options: options of every client.
 
     Raises:
       RuntimeError: a client exists already.
     """
     _refuse_if_started("a multi-process run is set up")
     _backends.distributed = options
+    _backends.cpu_options = cpu_options
 
 
 def _refuse_if_started(what: str) -> None:

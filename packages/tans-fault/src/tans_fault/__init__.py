@@ -1,0 +1,20 @@
+"""Multi-process jobs that survive losing some of their processes."""
+
+from typing import Any, Final
+
+from tans_core import require_interface
+from tans_fault import distributed
+from tans_fault.live import LiveDevices, ProcessFailureError, live_devices
+
+_INTERFACE_BUILT_FOR: Final = 1
+require_interface("tans-fault", built_for=_INTERFACE_BUILT_FOR)
+
+__all__ = ["LiveDevices", "ProcessFailureError", "distributed", "live_devices"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tans-fault")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,233 @@
+"""The roll call: who is there, before anyone connects to the coordination service.
+
+jaxlib's client can only wait or abort when a process is missing, an id is taken or the service is
+not there. So each process first answers a roll call on a TCP port next to the service's (its port
+plus one). The connection stays open for as long as the process lives: an id is free again exactly
+when its holder is gone, and its end tells a process that the coordinator is gone.
+
+Messages are lines of JSON. A process sends ``{"call": ..., "id": ..., "count": ..., "same": ...}``;
+the answers are ``{"refused": kind, "text": ...}``, ``{"missing": [...]}`` and ``{"go": true}``.
+"""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+CALL: Final = "tans roll call 1"
+type Message = dict[str, Any]
+
+
+class Server:
+    """Takes the roll of a job on a port, in a thread of its own.
+
+    Args:
+      host: address to listen on.
+      port: port to listen on; 0 for any.
+      count: number of processes.
+      may_rejoin: whether a process may come back after the job began.
+    """
+
+    def __init__(self, host: str, port: int, count: int, *, may_rejoin: bool) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family, backlog=count + 16)
+        self.port: int = self._socket.getsockname()[1]
+        self._count = count
+        self._may_rejoin = may_rejoin
+        self._lock = threading.Lock()
+        self._present: dict[int, socket.socket] = {}
+        self._same: dict[str, Any] | None = None
+        self._began = False
+        self._changed = threading.Condition(self._lock)
+        threading.Thread(target=self._accept, name="roll call", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop: new calls find no one, present processes see the end of their connection."""
+        # shutdown, because close alone does not wake a thread in accept.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        with self._lock:
+            present = list(self._present.values())
+        for connection in present:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def wait_empty(self, seconds: float) -> bool:
+        """Wait until no process is present; return whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._present, seconds)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError, ValueError):
+            lines = connection.makefile("r", encoding="utf-8")
+            message = json.loads(lines.readline() or "null")
+            if not isinstance(message, dict) or message.get("call") != CALL:
+                return
+            refusal = self._admit(message, connection)
+            if refusal is not None:
+                _send(connection, refusal)
+                return
+            try:
+                self._report()
+                while lines.readline():
+                    pass
+            finally:
+                with self._lock:
+                    self._present.pop(message["id"], None)
+                    self._changed.notify_all()
+                self._report()
+
+    def _admit(self, message: Message, connection: socket.socket) -> Message | None:
+        """Add a process to the roll, or return why not."""
+        process, count, same = message["id"], message["count"], message["same"]
+        with self._lock:
+            if count != self._count:
+                return {"refused": "count", "text": f"{self._count}"}
+            if process in self._present:
+                return {"refused": "duplicate", "text": ""}
+            if self._began and not self._may_rejoin:
+                return {"refused": "began", "text": ""}
+            if self._same is None:
+                self._same = same
+            for what, value in self._same.items():
+                if same.get(what) != value:
+                    return {"refused": "differs", "text": f"{what}: {value}"}
+            self._present[process] = connection
+        return None
+
+    def _report(self) -> None:
+        """Tell all who is missing, or that all are here."""
+        with self._lock:
+            missing = sorted(set(range(self._count)) - set(self._present))
+            self._began |= not missing
+            message = {"go": True} if self._began else {"missing": missing}
+            for connection in self._present.values():
+                with contextlib.suppress(OSError):
+                    _send(connection, message)
+
+
+def _send(connection: socket.socket, message: Message) -> None:
+    connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+class Answer:
+    """A process's open line to the roll call.
+
+    Args:
+      connection: a connected socket.
+      process_id: the id claimed.
+      count: the number of processes that this process expects.
+      same: what must be equal on all processes, by name.
+    """
+
+    def __init__(
+        self, connection: socket.socket, process_id: int, count: int, same: dict[str, Any]
+    ) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+        self._claim = {"call": CALL, "id": process_id, "count": count, "same": same}
+        self._closing = False
+
+    def wait(self, seconds: float) -> None:
+        """Claim the id and wait until all processes are present.
+
+        Raises:
+          TimeoutError: naming the processes that are missing.
+          ValueError: the id is taken, or the number of processes differs.
+          RuntimeError: versions or programs differ, or the job began and takes no one back.
+          ConnectionError: what listens there takes no roll call.
+        """
+        end = time.monotonic() + seconds
+        missing: list[int] | None = None
+        _send(self._connection, self._claim)
+        try:
+            while True:
+                self._connection.settimeout(max(end - time.monotonic(), 0.001))
+                line = self._lines.readline()
+                if not line:
+                    raise ConnectionError("the roll call ended")
+                message = json.loads(line)
+                if "refused" in message:
+                    raise self._refusal(message)
+                if message.get("go"):
+                    break
+                missing = message["missing"]
+        except TimeoutError:
+            names = "unknown" if missing is None else ", ".join(map(str, missing))
+            raise TimeoutError(
+                f"distributed.initialize: waited {seconds:g} s for {self._claim['count']} "
+                f"processes, but these did not come: {names}. Start them, correct num_processes, "
+                "or raise initialization_timeout."
+            ) from None
+        self._connection.settimeout(None)
+
+    def watch(self, lost: Callable[[], None]) -> None:
+        """Call `lost` from a thread when the coordinator goes away without our `close`."""
+
+        def read() -> None:
+            with contextlib.suppress(OSError, ValueError):
+                while self._lines.readline():
+                    pass
+            if not self._closing:
+                lost()
+
+        threading.Thread(target=read, name="roll call watch", daemon=True).start()
+
+    def close(self) -> None:
+        """Leave: the id is free again."""
+        self._closing = True
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    def _refusal(self, message: Message) -> Exception:
+        kind, text = message["refused"], message["text"]
+        process, count = self._claim["id"], self._claim["count"]
+        if kind == "duplicate":
+            return ValueError(
+                f"distributed.initialize: process_id={process} was given, but another process "
+                "holds that id and is alive; expected an id of its own for each process. Give "
+                "this one another id, or end the other."
+            )
+        if kind == "count":
+            return ValueError(
+                f"distributed.initialize: num_processes={count} was given, but the coordinator "
+                f"was started for {text}. Start all processes with the same num_processes."
+            )
+        if kind == "began":
+            return RuntimeError(
+                f"distributed.initialize: process {process} came after the job had begun, and "
+                "the job takes no process back; expected recoverable processes. Start the job "
+                "with jax_enable_recoverability, or restart all processes."
+            )
+        what, _, expected = text.partition(": ")
+        return RuntimeError(
+            f"distributed.initialize: process {process} has {what} "
+            f"{self._claim['same'].get(what)}, but the first process of the job has {expected}; "
+            "expected the same on all. Start all processes from the same installation and program."
+        )
+
+
+def connect(host: str, port: int, seconds: float) -> socket.socket | None:
+    """Return a connection as soon as someone listens; None after `seconds`."""
+    end = time.monotonic() + seconds
+    pause = threading.Event()
+    while True:
+        left = end - time.monotonic()
+        if left <= 0:
+            return None
+        with contextlib.suppress(OSError):
+            return socket.create_connection((host, port), timeout=max(left, 0.05))
+        pause.wait(min(0.1, max(left, 0)))

@@ -1,0 +1,204 @@
+"""The arguments of `distributed.initialize`, completed from the environment and checked."""
+
+import dataclasses
+import hashlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tans_core import config_module as config
+from tans_fault import clusters
+from tans_xla import plugins
+
+COLLECTIVE_FLAG = "--xla_cpu_collective_timeout_seconds"
+DEFAULT_COLLECTIVE_SECONDS = 20
+_MTLS = ("cert_file", "key_file", "ca_file", "peer_uri_prefix")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What a process needs to join a job.
+
+    Attributes:
+      host, port: where the coordination service is.
+      bind_address: ``host:port`` that process 0 listens on.
+      num_processes, process_id: the size of the job, and the index in it.
+      start_service: whether this process runs the service.
+      security: keyword arguments about encryption.
+    """
+
+    host: str
+    port: int
+    bind_address: str
+    num_processes: int
+    process_id: int
+    start_service: bool
+    security: dict[str, Any]
+
+
+def environment(name: str) -> str | None:
+    """Return the variable ``TANS_<name>``, or else ``JAX_<name>``."""
+    return os.environ.get(f"TANS_{name}", os.environ.get(f"JAX_{name}"))
+
+
+def complete(
+    address: str | None,
+    num_processes: int | None,
+    process_id: int | None,
+    local_device_ids: int | Sequence[int] | None,
+    method: str | None,
+) -> clusters.Place:
+    """Return the place of this process from arguments, environment variables and cluster."""
+    if local_device_ids is None and (text := environment("LOCAL_DEVICE_IDS")):
+        local_device_ids = [int(part) for part in text.split(",")]
+    if isinstance(local_device_ids, int):
+        local_device_ids = [local_device_ids]
+    ids = None if local_device_ids is None else tuple(local_device_ids)
+    given = clusters.Place(
+        address or environment("COORDINATOR_ADDRESS"), num_processes, process_id, ids
+    )
+    if None in (given.coordinator_address, num_processes, process_id) or method is not None:
+        found = clusters.detect(method)
+        port = environment("COORDINATOR_PORT")
+        if port is not None and found.coordinator_address is not None:
+            host = found.coordinator_address.rpartition(":")[0]
+            found = dataclasses.replace(found, coordinator_address=f"{host}:{port}")
+        if found.num_processes == 1 and ids is None:
+            found = dataclasses.replace(found, local_device_ids=None)
+        given = clusters.merge(given, found)
+    return given
+
+
+def check(place: clusters.Place) -> tuple[str, int, int, int]:
+    """Return host, port, number of processes and index of this one.
+
+    Raises:
+      ValueError: one of them is missing, malformed or out of range.
+      TypeError: a number is not an int.
+    """
+    address, count, process = place.coordinator_address, place.num_processes, place.process_id
+    for name, value, what in (
+        ("coordinator_address", address, "the address of process 0, such as '10.0.0.1:8476'"),
+        ("num_processes", count, "the number of processes"),
+        ("process_id", process, "the index of this process"),
+    ):
+        if value is None:
+            raise ValueError(
+                f"distributed.initialize: {name} was not given and no cluster environment says "
+                f"it; expected {what}. Pass {name}=..., or start the program with "
+                "python -m tans_fault.launch."
+            )
+    for name, value in (("num_processes", count), ("process_id", process)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(
+                f"distributed.initialize: {name}={value!r} is a {type(value).__name__}, expected "
+                f"an int. Write int({name})."
+            )
+    if not 0 <= process < count:  # pyright: ignore[reportOptionalOperand]  # checked above
+        raise ValueError(
+            f"distributed.initialize: process_id={process} with num_processes={count}, expected "
+            f"an id from 0 to num_processes - 1. Ids count from 0."
+        )
+    host, _, port = str(address).rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65535:
+        raise ValueError(
+            f"distributed.initialize: coordinator_address={address!r}, expected 'host:port' with "
+            "a port from 1 to 65534, such as '10.0.0.1:8476'. Give the address of process 0."
+        )
+    return host.strip("[]"), int(port), count, process  # pyright: ignore[reportReturnType]
+
+
+def bind_address(given: str | None, host: str, port: int) -> str:
+    """Return where process 0 listens: the loopback interface only if the address is on it."""
+    given = given or environment("COORDINATOR_BIND_ADDRESS")
+    if given is not None:
+        return given
+    return f"{host}:{port}" if is_loopback(host) else f"[::]:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's loopback interface."""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def security(verify: bool | None, **given: str | None) -> dict[str, Any]:
+    """Return keyword arguments about encryption, from arguments or flags."""
+    found = {
+        f"mtls_{name}": given[name] or config.find_flag(f"jax_mtls_{name}").value for name in _MTLS
+    }
+    files = [name for name in _MTLS[:3] if found[f"mtls_{name}"]]
+    if 0 < len(files) < 3:
+        missing = sorted(set(_MTLS[:3]) - set(files))
+        raise ValueError(
+            f"distributed.initialize: given mtls_{files[0]} but not "
+            f"{' and '.join('mtls_' + m for m in missing)}; expected all three files or none. "
+            "Give the certificate, its key and the authority."
+        )
+    if verify is None:
+        verify = config.find_flag("jax_distributed_verify_secure_credentials").value
+    found = {name: value for name, value in found.items() if value}
+    return {**found, "verify_secure_credentials": verify} if found else {}
+
+
+def heartbeat_seconds(given: int | None) -> int:
+    """Return the heartbeat timeout: 10 s where only CPUs are used, else 100 s."""
+    if given is not None:
+        return given
+    return 10 if only_cpu() else 100
+
+
+def only_cpu() -> bool:
+    """Whether the CPU is the only backend that will be started."""
+    asked = config.platforms.value
+    return asked == "cpu" if asked else not plugins.find_plugins()
+
+
+def set_collective_timeout(seconds: int | None) -> None:
+    """Bound the wait of CPU collectives, which XLA reads from XLA_FLAGS at the first client."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if seconds is None and COLLECTIVE_FLAG in flags:
+        return
+    kept = [flag for flag in flags.split() if not flag.startswith(COLLECTIVE_FLAG)]
+    seconds = DEFAULT_COLLECTIVE_SECONDS if seconds is None else seconds
+    os.environ["XLA_FLAGS"] = " ".join([*kept, f"{COLLECTIVE_FLAG}={seconds}"])
+
+
+def set_visible_devices(ids: tuple[int, ...] | None) -> None:
+    """Restrict accelerators to those of this process; the CPU ignores it."""
+    for name in ("cuda", "rocm", "oneapi") if ids is not None else ():
+        config.update(f"jax_{name}_visible_devices", ",".join(map(str, ids)))
+
+
+def warn_of_proxies() -> None:
+    """Warn if a proxy is set, through which the connection to the service might go."""
+    if not config.find_flag("jax_check_proxy_envs").value:
+        return
+    names = sorted(
+        n for n in os.environ if n.lower().endswith("_proxy") and n.lower() != "no_proxy"
+    )
+    if names:
+        warnings.warn(
+            f"distributed.initialize: the environment has {', '.join(names)}, and a proxy may "
+            "hold up the connection to the coordinator; expected none. Unset them, or set "
+            "jax_check_proxy_envs to False.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def must_be_same() -> dict[str, str | None]:
+    """Return what has to be equal on all processes: versions and the main program."""
+    return {
+        "jaxlib": version("jaxlib"),
+        "tans-fault": version("tans-fault"),
+        "program": os.environ.get("TANS_PROGRAM_DIGEST", _digest_of_main()),
+    }
+
+
+def _digest_of_main() -> str | None:
+    path = Path(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else None

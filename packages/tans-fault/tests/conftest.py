@@ -1,0 +1,187 @@
+"""Jobs of real processes on the loopback interface, each bounded in time and ended afterwards."""
+
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+HEARTBEAT = 4
+COLLECTIVE = 6
+# A generous bound for anything that should take a moment, on a machine shared with others.
+SOON = 60.0
+
+
+def free_port() -> int:
+    """Return a port that is free together with the next one."""
+    for _ in range(100):
+        with socket.create_server(("127.0.0.1", 0)) as first:
+            port = first.getsockname()[1]
+            try:
+                socket.create_server(("127.0.0.1", port + 1)).close()
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("no two free ports in a row")
+
+
+class Process:
+    """One child process, its lines as they come, and waits for them."""
+
+    def __init__(self, command: list[str], env: dict[str, str], name: str) -> None:
+        self.name = name
+        self.lines: list[str] = []
+        self.times: list[float] = []
+        self._cursor = 0
+        self._new: queue.Queue[str | None] = queue.Queue()
+        self.popen = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with self.popen.stdout as stream:
+            for line in stream:
+                self._new.put(line.rstrip("\n"))
+        self._new.put(None)
+
+    def expect(self, pattern: str, seconds: float = SOON) -> re.Match:
+        """Return the match of the next line that has `pattern`; lines before it are passed."""
+        end = time.monotonic() + seconds
+        while True:
+            while self._cursor < len(self.lines):
+                line = self.lines[self._cursor]
+                self._cursor += 1
+                found = re.search(pattern, line)
+                if found:
+                    return found
+            try:
+                line = self._new.get(timeout=max(end - time.monotonic(), 0.001))
+            except queue.Empty:
+                raise AssertionError(f"no {pattern!r} within {seconds} s\n{self.text}") from None
+            if line is None:
+                self._new.put(None)
+                raise AssertionError(f"{self.name} ended without {pattern!r}\n{self.text}")
+            self.lines.append(line)
+            self.times.append(time.monotonic())
+
+    @property
+    def text(self) -> str:
+        """Everything read so far."""
+        return f"--- {self.name}\n" + "\n".join(self.lines[-60:])
+
+    def wait(self, seconds: float = SOON) -> int:
+        """Return the exit status; drains the output."""
+        end = time.monotonic() + seconds
+        try:
+            status = self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            while not self._new.empty():
+                self.lines.append(str(self._new.get()))
+            raise AssertionError(f"{self.name} still runs after {seconds} s\n{self.text}") from None
+        while True:
+            line = self._new.get(timeout=max(end - time.monotonic(), 5.0))
+            if line is None:
+                self._new.put(None)
+                return status
+            self.lines.append(line)
+            self.times.append(time.monotonic())
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        self.popen.send_signal(number)
+
+    def kill(self) -> None:
+        """End it as a lost machine would."""
+        self.popen.kill()
+        self.popen.wait()
+
+    def close(self) -> None:
+        """End it if it runs, and close its output."""
+        if self.popen.poll() is None:
+            self.send(signal.SIGCONT)
+            self.kill()
+        self._reader.join()
+
+
+class Job:
+    """Processes of one multi-process program.
+
+    Args:
+      count: number of processes.
+      standalone: whether a coordinator of its own runs.
+    """
+
+    def __init__(self, count: int, *, standalone: bool = False, recoverable: bool = True) -> None:
+        self.count = count
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self.standalone = standalone
+        self.recoverable = recoverable
+        self.all: list[Process] = []
+        self.coordinator: Process | None = None
+        if standalone:
+            options = ["--recoverable"] if recoverable else []
+            self.coordinator = self.run(
+                ["-m", "tans_fault.coordinator", "--address", self.address, "--num-processes"]
+                + [str(count), "--heartbeat-timeout", str(HEARTBEAT), *options],
+                "coordinator",
+            )
+            self.coordinator.expect("coordinator listens")
+
+    def run(self, arguments: list[str], name: str, env: dict[str, str] | None = None) -> Process:
+        """Start a Python program."""
+        clean = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+        clean |= {
+            "JAX_PLATFORMS": "cpu",
+            "JAX_NUM_CPU_DEVICES": "1",
+            "PYTHONUNBUFFERED": "1",
+            "TANS_TEST_COUNT": str(self.count),
+            "TANS_TEST_ADDRESS": self.address,
+            "TANS_TEST_STANDALONE": "1" if self.standalone else "",
+            "TANS_ENABLE_RECOVERABILITY": "1" if self.recoverable else "0",
+            "PYTHONPATH": str(PROGRAMS),
+            **(env or {}),
+        }
+        process = Process([sys.executable, *arguments], clean, name)
+        self.all.append(process)
+        return process
+
+    def start(self, program: str, process_id: int, *arguments: str, **env: str) -> Process:
+        """Start one process of the job."""
+        env["TANS_TEST_ID"] = str(process_id)
+        path = str(PROGRAMS / f"{program}.py")
+        return self.run([path, *arguments], f"process {process_id}", env)
+
+    def start_all(self, program: str, *arguments: str, **env: str) -> list[Process]:
+        """Start all processes of the job."""
+        return [self.start(program, i, *arguments, **env) for i in range(self.count)]
+
+    def end(self) -> None:
+        """End what still runs."""
+        for process in self.all:
+            process.close()
+
+
+@pytest.fixture
+def job() -> Iterator[Callable[..., Job]]:
+    """Function that makes jobs, which are ended after the test."""
+    jobs: list[Job] = []
+
+    def make(count: int, **options: bool) -> Job:
+        jobs.append(Job(count, **options))
+        return jobs[-1]
+
+    yield make
+    for made in jobs:
+        made.end()
