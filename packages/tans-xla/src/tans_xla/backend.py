@@ -204,6 +204,13 @@ def drop_backend() -> None:
         _backends.generation += 1
 
 
+def is_lost(device: Device) -> bool:
+    """Whether a device belongs to a client that was dropped."""
+    if _backends.generation == 0:
+        return False
+    return all(device.client is not client for client in (_backends.clients or {}).values())
+
+
 def devices(backend: str | Client | None = None) -> list[Device]:
     """Return all devices of a backend, those of other processes included.
 

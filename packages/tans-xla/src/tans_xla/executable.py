@@ -9,10 +9,11 @@ from tans_core import config_module as config
 from tans_core.errors import UnexpectedTracerError
 from tans_core.staging import leak_message
 from tans_core.tree_registry import dispatch_registry
-from tans_xla import hlo_shardings, runtime_tokens
+from tans_xla import backend, hlo_shardings, runtime_tokens
 from tans_xla._jaxlib import array_result_handler, batched_block_until_ready
 from tans_xla.compile import OptionItems, compile_module
 from tans_xla.explicit_shardings import result_types
+from tans_xla.host_value import LOST
 from tans_xla.physical import physical_aval, physical_value
 from tans_xla.placement import Placement
 from tans_xla.transfer.place import put_leaf
@@ -71,6 +72,7 @@ class Executable:
         token_sharding = runtime_tokens.sharding_over(placement.devices)
         token = array_result_handler(runtime_tokens.DUMMY, token_sharding, False)
         self._handlers = [token] * len(lowered.effects) + self._handlers
+        self._spans_processes = len({d.process_index for d in placement.devices}) > 1
 
     @property
     def is_pure(self) -> bool:
@@ -135,6 +137,9 @@ class Executable:
         """
         if observers or not self.is_pure or any(type(c) is not ArrayImpl for c in consts):
             return None
+        # C++ raises a failed collective as ValueError; through Python it is a JaxRuntimeError.
+        if self._spans_processes and self.placement.devices[0].platform == "cpu":
+            return None
         outs, out_tree = dispatch_registry.flatten(result)
         if any(type(x) is not ArrayImpl for x in outs):
             return None  # values of an extended dtype that the registry can't wrap
@@ -161,10 +166,13 @@ def check_not_deleted(args: Sequence[Any], function: str, name: Callable[[int], 
     """
     for i, x in enumerate(args):
         if type(x) is ArrayImpl and x.is_deleted():
+            given = f"{function}: {name(i)} of type {x.aval.str_short()}"
+            if backend.is_lost(x._sharding._internal_device_list[0]):
+                raise RuntimeError(f"{given} {LOST}")
             raise RuntimeError(
-                f"{function}: {name(i)} of type {x.aval.str_short()} was given, but the array has "
-                "been deleted; expected an array with a buffer. It was donated to an earlier call "
-                "or deleted: use that call's result, or don't donate it."
+                f"{given} was given, but the array has been deleted; expected an array with a "
+                "buffer. It was donated to an earlier call or deleted: use that call's result, or "
+                "don't donate it."
             )
 
 

@@ -1,11 +1,18 @@
 """Read an array's value as NumPy, once, with errors that say why it can't be read."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from tans_core.errors import JaxRuntimeError
+from tans_xla import backend
 from tans_xla._jaxlib import ArrayImpl
+
+LOST: Final = (
+    "belongs to a lost epoch: the devices it was on were replaced by new ones after a process "
+    "came or went; expected an array of this epoch. Keep a copy on the host (device_get) of what "
+    "must survive, and put it on the new devices."
+)
 
 
 def host_value(array: ArrayImpl) -> np.ndarray:
@@ -39,6 +46,8 @@ def check_readable(array: ArrayImpl) -> None:
 def check_not_deleted(array: ArrayImpl) -> None:
     """Raise RuntimeError if the buffer is gone."""
     if array.is_deleted():
+        if backend.is_lost(array._sharding._internal_device_list[0]):
+            raise RuntimeError(f"an array of type {printed_type(array)} {LOST}")
         raise RuntimeError(
             f"Array has been deleted with shape={printed_type(array)}. It was donated to a jitted "
             "function or x.delete() was called. Keep a copy, or don't donate it."

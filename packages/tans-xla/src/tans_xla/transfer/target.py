@@ -72,6 +72,8 @@ def is_destination(x: Any) -> bool:
 # Keyed by device and sharding, so cleared when a backend is dropped.
 @functools.lru_cache(maxsize=256)
 def _single_target(device: Device, committed: bool) -> Target:
+    if backend.is_lost(device):
+        raise _lost(device)
     return Target(single_device_sharding(device), [device], committed, True)
 
 
@@ -84,8 +86,18 @@ def sharding_target(sharding: Any) -> Target:
             "Make its mesh with make_mesh(sizes, names)."
         )
     devices = sharding._internal_device_list
+    if backend.is_lost(devices[0]):
+        raise _lost(sharding)
     here = list(devices.addressable_device_list)
     return Target(sharding, here, True, len(devices) == 1)
+
+
+def _lost(destination: Any) -> RuntimeError:
+    return RuntimeError(
+        f"device_put: the destination {destination!r} belongs to a lost epoch: its devices were "
+        "replaced by new ones; expected devices of this epoch. Ask devices() again, and make the "
+        "mesh from them."
+    )
 
 
 register_cache(_single_target.cache_clear, holds_backend=True)
