@@ -18,6 +18,7 @@ install()
 
 _MODULES: Final = {
     "disk_cache": "reset_cache set_cache_dir statistics",
+    "explaining": "Explanation explain",
     "operation_tags": """
         fuse_limit must_fuse_call set_xla_metadata xla_metadata_call xla_metadata_call2
     """,

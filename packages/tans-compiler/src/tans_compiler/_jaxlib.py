@@ -6,6 +6,7 @@ Tested with jaxlib 0.11.2 to 0.12.0.1.
 # pyright: reportAttributeAccessIssue=false
 
 import io
+import warnings
 from typing import Any, Final
 
 from jaxlib import _jax as jaxlib_core
@@ -46,3 +47,42 @@ def debug_options_text() -> str:
     """Return the flags of XLA that are set, with their values, one per line."""
     options = xla_client.CompileOptions()
     return repr(options.executable_build_options.debug_options)
+
+
+def profile_events(call: Any) -> list[list[tuple[str, float, float]]] | None:
+    """Run `call` under the profiler; return per thread the compiled operations that ran.
+
+    Returns:
+      Per thread, (name, start, duration) in nanoseconds; None when a profile is being taken.
+    """
+    from jaxlib import _profile_data, _profiler
+
+    options = _profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    options.enable_hlo_proto = False
+    try:
+        session = _profiler.ProfilerSession(options)
+    except JaxRuntimeError:
+        return None
+    try:
+        call()
+    finally:
+        space = session.stop()
+    data = _profile_data.ProfileData.from_serialized_xspace(space)
+    threads = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the binding, about its own types
+        for plane in data.planes:
+            threads += [_operations(line) for line in plane.lines]
+    return [events for events in threads if events]
+
+
+def _operations(line: Any) -> list[tuple[str, float, float]]:
+    found = []
+    for event in line.events:
+        if event.name.startswith("end: "):
+            continue
+        operation = dict(event.stats).get("hlo_op")
+        if operation is not None:
+            found.append((str(operation), event.start_ns, event.duration_ns))
+    return found

@@ -6,7 +6,7 @@ What a program may never need is loaded at its first use.
 from importlib import import_module
 from typing import Any
 
-from tans_compiler import xla_flags
+from tans_compiler import progress, xla_flags
 from tans_core import config
 from tans_xla.compile import slots
 
@@ -30,8 +30,14 @@ def _explain_failure(error: Exception, request: Any) -> Exception | None:
     return import_module("tans_compiler.option_errors").explain_failure(error, request)
 
 
+def _explain(compiled: Any, *args: Any, **kwargs: Any) -> Any:
+    return import_module("tans_compiler.explaining").explain_compiled(compiled, *args, **kwargs)
+
+
 def install() -> None:
-    """Set the compilation cache, the errors of options and the check of the environment."""
+    """Set the compilation cache, errors of options, the check of the environment and reports."""
     slots.compilation_cache = _DiskCache()
     slots.explain_failure = _explain_failure
     slots.check_environment = xla_flags.check_environment
+    slots.watch = progress.watch
+    slots.explain = _explain

@@ -4,6 +4,7 @@ import enum
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -54,6 +55,20 @@ class Request(NamedTuple):
     host_callbacks: Sequence[Any]
 
 
+class Compilation(NamedTuple):
+    """What came out of one compilation.
+
+    Attributes:
+      loaded: the executable of PJRT.
+      seconds: how long it took to compile, or to find.
+      from_cache: whether it was found and not compiled.
+    """
+
+    loaded: Any
+    seconds: float
+    from_cache: bool
+
+
 class Slots:
     """Empty places that another package fills.
 
@@ -64,11 +79,16 @@ class Slots:
         raise in its place, or None for that error itself; or None.
       check_environment: called with whether the backend runs, before it starts and before each
         compilation, or None.
+      watch: called with a request, returns a context manager that is active while the compiler
+        runs; or None.
+      explain: what `Compiled.explain` calls, or None.
     """
 
     compilation_cache: Any = None
     explain_failure: Any = None
     check_environment: Any = None
+    watch: Any = None
+    explain: Any = None
 
 
 slots: Final = Slots()
@@ -158,8 +178,8 @@ def compile_module(
     items: OptionItems,
     host_callbacks: Sequence[Any],
     name: str,
-) -> Any:
-    """Compile a module for `devices`; return the loaded executable.
+) -> Compilation:
+    """Compile a module for `devices`, or find its executable in the compilation cache.
 
     Raises:
       JaxRuntimeError: the compiler rejects the module or an option.
@@ -170,24 +190,37 @@ def compile_module(
     request = Request(module, name, devices, items, options, host_callbacks)
     start = time.perf_counter()
     cache = slots.compilation_cache
+    absent = is_compile_only(devices[0])
+    if absent:
+        cache = None  # its executables can't be loaded here
     found = cache.get(request) if cache is not None else None
+    from_cache = found is not None
     if found is None:
-        found = _compile(request)
+        found = _compile(request, absent)
         if cache is not None:
             cache.put(request, found, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
     if config.log_compiles.value:
-        seconds = time.perf_counter() - start
         _log.warning("compiled %s for %d device(s) in %.3f s", name, len(devices), seconds)
-    return found
+    return Compilation(found, seconds, from_cache)
 
 
-def _compile(request: Request) -> Any:
+def is_compile_only(device: Any) -> bool:
+    """Whether a device stands for absent hardware, which programs are compiled for but not run."""
+    return device.client.runtime_type == "compile_only_runtime"
+
+
+def _compile(request: Request, absent: bool) -> Any:
     devices = tuple(request.devices)
     client = devices[0].client
+    watch = nullcontext() if slots.watch is None else slots.watch(request)
     try:
-        return client.compile_and_load(
-            request.module, DeviceList(devices), request.options, list(request.host_callbacks)
-        )
+        with watch:
+            if absent:
+                return client.compile(request.module, DeviceList(devices), request.options)
+            return client.compile_and_load(
+                request.module, DeviceList(devices), request.options, list(request.host_callbacks)
+            )
     except JaxRuntimeError as error:
         explained = slots.explain_failure and slots.explain_failure(error, request)
         if explained is None:

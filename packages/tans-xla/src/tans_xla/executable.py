@@ -1,5 +1,6 @@
 """A compiled program with its calling convention."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -45,7 +46,12 @@ observers: Final[list[Callable[["Executable"], None]]] = []
 
 
 class Executable:
-    """A loaded executable; calling it takes all flat arguments and returns flat results."""
+    """A loaded executable; calling it takes all flat arguments and returns flat results.
+
+    Attributes:
+      seconds: how long it took to compile, or to find in the compilation cache.
+      from_cache: whether it was found there.
+    """
 
     def __init__(
         self,
@@ -55,8 +61,12 @@ class Executable:
         out_avals: Sequence[Any],
         placement: Placement,
         out_shardings: Sequence[Any],
+        seconds: float = 0.0,
+        from_cache: bool = False,
     ) -> None:
         self.loaded = loaded
+        self.seconds = seconds
+        self.from_cache = from_cache
         self.lowered = lowered
         self.placement = placement
         self.in_avals = tuple(in_avals)
@@ -205,6 +215,11 @@ def _escaped(x: Tracer) -> str:
     )
 
 
+def lowering_platform(device: Any) -> str:
+    """Return the name by which lowering rules know a device's platform: cpu, cuda, rocm, tpu."""
+    return device.client._raw_platform
+
+
 def lower(closed: ClosedJaxpr, name: str, platforms: Sequence[str], **options: Any) -> Any:
     """Lower a closed program; see `tans_xla.module.lower_module`.
 
@@ -212,7 +227,9 @@ def lower(closed: ClosedJaxpr, name: str, platforms: Sequence[str], **options: A
     """
     from tans_xla.module import lower_module
 
-    return lower_module(closed, name, platforms, **options)
+    start = time.perf_counter()
+    lowered = lower_module(closed, name, platforms, **options)
+    return lowered._replace(seconds=time.perf_counter() - start)
 
 
 def compile_closed(
@@ -230,7 +247,7 @@ def compile_closed(
     lowered = lower(
         closed,
         name,
-        (placement.devices[0].platform,),
+        (lowering_platform(placement.devices[0]),),
         donated=donated,
         in_shardings=placement.in_shardings,
         out_shardings=out_shardings,
@@ -249,11 +266,20 @@ def load(
     options: OptionItems,
 ) -> Executable:
     """Compile a lowered module and wrap the executable."""
-    loaded = compile_module(
+    made = compile_module(
         lowered.module, placement.devices, options, lowered.host_callbacks, lowered.name
     )
     chosen = hlo_shardings.result_shardings(
-        loaded, placement, out_shardings, closed.out_avals, len(lowered.effects)
+        made.loaded, placement, out_shardings, closed.out_avals, len(lowered.effects)
     )
     out_avals = result_types(closed.out_avals, chosen)
-    return Executable(loaded, lowered, closed.in_avals, out_avals, placement, chosen)
+    return Executable(
+        made.loaded,
+        lowered,
+        closed.in_avals,
+        out_avals,
+        placement,
+        chosen,
+        made.seconds,
+        made.from_cache,
+    )

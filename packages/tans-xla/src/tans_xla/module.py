@@ -31,6 +31,7 @@ class LoweredModule(NamedTuple):
       has_unordered_effects: whether something else happens when it runs.
       host_callbacks: Python callables by index.
       keep_alive: objects the executable must hold.
+      seconds: how long it took to lower.
     """
 
     module: Any
@@ -40,6 +41,7 @@ class LoweredModule(NamedTuple):
     has_unordered_effects: bool
     host_callbacks: list[Any]
     keep_alive: list[Any]
+    seconds: float = 0.0
 
 
 def lower_module(

@@ -7,7 +7,13 @@ from tans_core import ArrayImpl, ClosedJaxpr, Jaxpr, Tracer, same_but_weak, type
 from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla.dispatch_object import make_dispatch
-from tans_xla.executable import Executable, check_not_deleted, load, lower
+from tans_xla.executable import (
+    Executable,
+    check_not_deleted,
+    load,
+    lower,
+    lowering_platform,
+)
 from tans_xla.jit.refs import held, run_with_refs
 from tans_xla.layouts import Format, Layout
 from tans_xla.physical import physical_value
@@ -79,7 +85,7 @@ class Traced(StageTypes):
         else:
             placement, outs = pure.placement(jitted, call, list(map(held, flat)), ins)
             donated = pure.donated
-        platforms = _platforms(lowering_platforms) or (placement.devices[0].platform,)
+        platforms = _platforms(lowering_platforms) or (lowering_platform(placement.devices[0]),)
         lowered = lower(
             (pure or program).closed,
             self.fun_name,
@@ -176,7 +182,7 @@ class Lowered(StageTypes):
         Raises:
           ValueError: the module was lowered for other platforms than that of the devices.
         """
-        platform = self._placement.devices[0].platform
+        platform = lowering_platform(self._placement.devices[0])
         if platform not in self._platforms:
             raise ValueError(
                 f"compile: given a module lowered for {', '.join(self._platforms)}, but the "
@@ -344,6 +350,19 @@ class Compiled(StageTypes):
     def memory_analysis(self) -> Any:
         """Return the sizes in bytes of arguments, results and temporaries."""
         return self._executable.loaded.get_compiled_memory_stats()
+
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        """Explain what the program costs; see `tans.explain`. Run it when arguments are given.
+
+        Raises:
+          ImportError: tans-compiler, which has the report, is not installed.
+        """
+        if compiling.slots.explain is None:
+            raise ImportError(
+                "explain: given an installation without tans-compiler, expected that package, "
+                "which makes the report. Write: pip install tans-compiler, then import it."
+            )
+        return compiling.slots.explain(self, *args, **kwargs)
 
     def communication(self) -> "Communication":
         """Return every collective of the program: a sequence of them that prints as a table.

@@ -28,6 +28,7 @@ _PUBLIC: Final = {
     """,
     "tans_core.partition_spec": "P",
     "tans_core.sharding": "NamedSharding",
+    "tans_compiler": "explain",
     "tans_sharding": "make_mesh pmap reshard set_mesh shard_map smap",
     "tans_xla": """
         CompilerEffortLevel Inline ShapeDtypeStruct block_until_ready default_backend device_count

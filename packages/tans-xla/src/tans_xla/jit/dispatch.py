@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_core import JaxprTrace, eval_jaxpr, recording_trace, state
-from tans_core.config import concrete_mesh
+from tans_core.config import concrete_mesh, explain_cache_misses
 from tans_core.debug_info import CallInfo, DebugInfo, name_of
 from tans_core.refs import RefView, is_ref_type
 from tans_core.sharding import single_device_sharding
@@ -18,7 +18,7 @@ from tans_xla.compile import compile_context
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, compile_closed
 from tans_xla.explicit_shardings import result_shardings
-from tans_xla.jit import high
+from tans_xla.jit import cache_misses, high
 from tans_xla.jit.primitive import jit_p
 from tans_xla.jit.refs import PureProgram, opened, run_with_refs
 from tans_xla.jit.shardings import flat_shardings
@@ -63,7 +63,10 @@ class Jitted:
             self._check_refs((), call, traced_for)
         program = self.table.get(key) if key is not None else None
         if program is None:
-            program = record(self.fun, call, key, self.table, self.call_info(call, traced_for))
+            info = self.call_info(call, traced_for)
+            if explain_cache_misses.value and key is not None:
+                cache_misses.report_trace(self.name, key, list(self.table), info)
+            program = record(self.fun, call, key, self.table, info)
         if refs and program.consts:
             self._check_refs(program.consts, call, traced_for)
         return call, program
@@ -253,6 +256,8 @@ def compiled(
     )
     found = program.executables.get(key)
     if found is None:
+        if explain_cache_misses.value and program.executables:
+            cache_misses.report_compile(program.info.name, key, list(program.executables))
         made = compile_closed(
             program.closed,
             program.info.name,

@@ -42,13 +42,10 @@ def _low_call(call: Call, avals: Any) -> Call:
 
 
 def _low_tree(program: Program) -> Any:
-    parts = [
-        (0,) * len(a.lo_types()) if is_hi_type(a) else 0 for a in program.closed.out_avals
-    ]
+    parts = [(0,) * len(a.lo_types()) if is_hi_type(a) else 0 for a in program.closed.out_avals]
     return registry.flatten(program.out_tree.unflatten(parts))[1]
 
 
 def is_split(program: Program) -> bool:
     """Whether a value that goes in or out is of a user type."""
     return any(map(is_hi_type, (*program.closed.in_avals, *program.closed.out_avals)))
-

@@ -1,10 +1,12 @@
 """Calls with refs: the pure program runs on the refs' arrays, which it overwrites in place.
 
 The array of each ref that the program writes is donated and aliased to the result that is its new
-value; the refs get the new arrays once the program was started without an error.
+value; the refs get the new arrays once the program was started without an error. They are locked
+meanwhile, so calls of several threads happen one after another.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from tans_core.refs import RefCell, RefView, is_ref_type
@@ -156,6 +158,22 @@ def run_with_refs(
     Returns:
       The flat results.
     """
+    cells = [values[i] for i in pure.ref_inputs]
+    if len(cells) == 1:
+        with cells[0].lock:
+            return _run_locked(pure, values, name, execute)
+    with ExitStack() as locks:
+        for cell in sorted(set(cells), key=id):  # so two calls never wait for each other
+            locks.enter_context(cell.lock)
+        return _run_locked(pure, values, name, execute)
+
+
+def _run_locked(
+    pure: PureProgram,
+    values: Sequence[Value],
+    name: str,
+    execute: Callable[..., Sequence[Value]] | None,
+) -> Sequence[Value]:
     arrays = arrays_of(values, pure.ref_inputs, name)
     written = pure.written
     try:

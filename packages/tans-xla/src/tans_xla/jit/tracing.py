@@ -23,9 +23,9 @@ from tans_core.config import log_compiles, no_tracing, trace_context
 from tans_core.debug_info import CallInfo
 from tans_core.hi_types import is_traced
 from tans_core.lo import raised
-from tans_core.refs import is_ref_type
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import PartitionSpec
+from tans_core.refs import is_ref_type
 from tans_core.sharding import Sharding, named_sharding
 from tans_core.tree import registry
 from tans_xla.device_shardings import has_devices
@@ -51,11 +51,12 @@ class Program:
       low: the program without user primitives and types, once it is needed; None before.
       has_refs: whether inputs are refs.
       pure: the pure form of a program with refs, by jit options.
+      seconds: how long it took to record.
     """
 
     __slots__ = (
         "_inner_shardings", "closed", "consts", "executables", "has_refs", "info", "low", "ops",
-        "out_tree", "pure",
+        "out_tree", "pure", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +72,7 @@ class Program:
         self.low: Program | None = None
         self.has_refs = any(map(is_ref_type, closed.in_avals))
         self.pure: dict[JitOptions, Any] = {}
+        self.seconds = 0.0
 
     def input_name(self, i: int) -> str:
         """Return the printed name of an input of `closed`."""
@@ -230,11 +232,13 @@ def record(
 
     start = time.perf_counter()
     closed = trace_to_jaxpr(flat, key[1], info)
+    seconds = time.perf_counter() - start
     if log_compiles.value:
         types = ", ".join(a.str_short() for a in key[1])
-        _log.warning("traced %s(%s) in %.3f s", info.name, types, time.perf_counter() - start)
+        _log.warning("traced %s(%s) in %.3f s", info.name, types, seconds)
     lifted, consts = hoist_consts(closed)
     program = Program(lifted, consts, box[0], info)
+    program.seconds = seconds
     if any(map(is_traced, consts)):
         return program  # belongs to the enclosing trace; must not outlive it
     return table.setdefault(key, program)
