@@ -1,25 +1,19 @@
-"""Sessions; the packages come from the pyproject files, the logic from tools/.
-
-Most sessions run in ``.venv`` (``python3 tools/dev.py setup``). ``alone``, ``minimums``,
-``release`` and ``peer_bench`` make environments of their own.
-"""
+"""Sessions. Logic: tools/sessions.py. Most run in ``.venv``: first ``python3 tools/dev.py setup``."""
 
 import sys
 from pathlib import Path
 
 import nox
 
-ROOT = Path(__file__).parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
 
-import sessions  # noqa: E402
-import workspace  # noqa: E402
-from sessions import isolated, python, tool  # noqa: E402
+import sessions
+from sessions import ROOT, isolated, pytest_in, python, tool, workspace
 
 nox.options.sessions = ["ci"]
 nox.needs_version = ">=2025.2.9"
 
-PACKAGES = workspace.load(ROOT)
+PACKAGES = workspace.load()
 each_package = nox.parametrize("name", [nox.param(p.name, id=p.short) for p in PACKAGES.values()])
 shared = nox.session(venv_backend="none")
 
@@ -27,18 +21,14 @@ shared = nox.session(venv_backend="none")
 @shared
 def ci(session: nox.Session) -> None:
     """All checks of continuous integration."""
-    packages = [f"tests({p.short})" for p in PACKAGES.values()]
-    checks = ["lint", "imports", "sizes", "api", "tools"]
-    for name in [*checks, *packages, "integration", "docs"]:
-        session.notify(name, posargs=[])
+    sessions.notify_all(session, PACKAGES)
 
 
 @shared
 @each_package
 def tests(session: nox.Session, name: str) -> None:
     """Tests of one package against the packages in the checkout."""
-    session.chdir(PACKAGES[name].path)
-    python(session, "-m", "pytest", "-n", "2", "-q", *session.posargs)
+    pytest_in(session, PACKAGES[name].path)
 
 
 @nox.session
@@ -58,8 +48,7 @@ def minimums(session: nox.Session, name: str) -> None:
 @shared
 def integration(session: nox.Session) -> None:
     """Tests of the packages together, on 8 CPU devices (``-- --device gpu`` elsewhere)."""
-    session.chdir(ROOT / "integration_tests")
-    python(session, "-m", "pytest", "-n", "2", "-q", *session.posargs)
+    pytest_in(session, ROOT / "integration_tests")
 
 
 @shared
@@ -78,8 +67,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(reuse_venv=True)
 def types(session: nox.Session) -> None:
     """Pyright, strict where pyrightconfig.json says so."""
-    session.install(*workspace.tool_groups(ROOT)["types"])
-    session.run("pyright", "--pythonpath", sessions.venv_python(), *session.posargs)
+    sessions.types(session)
 
 
 @shared
@@ -106,18 +94,19 @@ def api(session: nox.Session) -> None:
 @shared
 def docs(session: nox.Session) -> None:
     """Every code block of the documentation and every docstring example."""
-    options = ["-c", "tools/docs.ini", "--rootdir", ".", "-n", "2", "-q"]
-    python(
-        session, "-m", "pytest", *options, *(session.posargs or ["README.md", "docs", "packages"])
-    )
+    sessions.examples(session)
 
 
 @shared
 def fuzz(session: nox.Session) -> None:
     """Two thousand random meshes, specs, reshards and mapped programs: none ends the process."""
-    session.chdir(PACKAGES["tans-sharding"].path)
-    options = ["-m", "slow", "-q", "-n", "2"]
-    python(session, "-m", "pytest", *options, *(session.posargs or ["tests/test_fuzz.py"]))
+    pytest_in(session, PACKAGES["tans-sharding"].path, slow="tests/test_fuzz.py")
+
+
+@shared
+def oracles(session: nox.Session) -> None:
+    """Every public function against its oracle, for all dtypes and shapes; CI takes fewer."""
+    pytest_in(session, ROOT / "integration_tests", slow="test_oracles.py")
 
 
 @shared
@@ -155,10 +144,4 @@ def build(session: nox.Session, name: str) -> None:
 @each_package
 def release(session: nox.Session, name: str) -> None:
     """Check, test at the lowest versions and build one package for release."""
-    faults = sessions.check_release(PACKAGES[name], ROOT)
-    if faults:
-        session.error("\n".join(faults))
-    isolated(session, PACKAGES[name], lowest=True)
-    session.chdir(ROOT)
-    built = sessions.build_wheel(PACKAGES[name], ROOT / "dist", sdist=True)
-    session.log(f"{built}; tag it {name}-v{PACKAGES[name].version}")
+    sessions.release(session, PACKAGES[name])

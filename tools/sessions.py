@@ -29,6 +29,46 @@ def tool(session: nox.Session, name: str, *args: str) -> None:
     python(session, str(ROOT / "tools" / name), *args)
 
 
+def notify_all(session: nox.Session, packages: dict[str, Package]) -> None:
+    """Queue the checks of continuous integration."""
+    tests = [f"tests({p.short})" for p in packages.values()]
+    checks = ["lint", "imports", "sizes", "api", "tools"]
+    for name in [*checks, *tests, "integration", "docs"]:
+        session.notify(name, posargs=[])
+
+
+def examples(session: nox.Session) -> None:
+    """Run every code block of the documentation and every docstring example."""
+    options = ["-c", "tools/docs.ini", "--rootdir", ".", "-n", "2", "-q"]
+    places = session.posargs or ["README.md", "docs", "packages"]
+    python(session, "-m", "pytest", *options, *places)
+
+
+def pytest_in(session: nox.Session, folder: Path, *, slow: str = "") -> None:
+    """Run tests in a folder; `slow` names the file with the marker that other runs leave out."""
+    session.chdir(folder)
+    options = ["-m", "slow"] if slow else []
+    places = session.posargs or ([slow] if slow else [])
+    python(session, "-m", "pytest", *options, "-n", "2", "-q", *places)
+
+
+def types(session: nox.Session) -> None:
+    """Run the type checker on the packages of ``.venv``."""
+    session.install(*workspace.tool_groups(ROOT)["types"])
+    session.run("pyright", "--pythonpath", venv_python(), *session.posargs)
+
+
+def release(session: nox.Session, package: Package) -> None:
+    """Check, test at the lowest versions and build a package."""
+    faults = check_release(package, ROOT)
+    if faults:
+        session.error("\n".join(faults))
+    isolated(session, package, lowest=True)
+    session.chdir(ROOT)
+    built = build_wheel(package, ROOT / "dist", sdist=True)
+    session.log(f"{built}; tag it {package.name}-v{package.version}")
+
+
 def isolated(session: nox.Session, package: Package, *, lowest: bool = False) -> None:
     """Run a package's tests in the session's own environment, from wheels of its closure.
 

@@ -1,0 +1,104 @@
+"""Which tests check a rule, and running them on a copy of the checkout."""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from faults import Fault
+
+TABLE = Path(__file__).with_name("families.toml")
+LIMIT = 600  # seconds that a run may take; a loop without end counts as caught
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+(?: .*?)?)(?: - .*)?$", re.MULTILINE)
+COLUMN_WORDS = {
+    "derivatives.py": "derivatives|vjp|autodiff|control_flow",
+    "batching.py": "batching|transformations|vmap|derivatives",
+    "types.py": "types|vectors",
+    "lowering.py": "values|lowering",
+}
+
+
+def tests_of(path: str) -> list[str]:
+    """Return the tests that check a file: those of all rows that name a part of its path.
+
+    Rows of the section ``[otherwise]`` count only where no other does. Files whose name tells of
+    the column come first.
+    """
+    table = tomllib.loads(TABLE.read_text())
+    for section in ("families", "otherwise"):
+        rows = [tests for part, tests in table[section].items() if part in path]
+        if rows:
+            tests = list(dict.fromkeys(itertools.chain(*rows)))
+            words = COLUMN_WORDS.get(path.rsplit("/", 1)[1], "-")
+            return sorted(tests, key=lambda t: re.search(words, t) is None)
+    return [f"packages/{path.split('/')[1]}/tests"]
+
+
+class Copy:
+    """A copy of packages, tests and tools in which one fault at a time is made."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self._failing: dict[str, list[str]] = {}
+        skipped = shutil.ignore_patterns("__pycache__", ".*")
+        for name in ("packages", "integration_tests", "tools"):
+            shutil.copytree(root / name, self.folder / name, ignore=skipped)
+
+    def caught(self, fault: Fault) -> tuple[bool, str]:
+        """Make a fault, run its tests, restore; return whether one failed, and its name."""
+        runs = self._runs(tests_of(fault.path))
+        for key in runs:
+            if key not in self._failing:
+                self._failing[key] = self._sound(*runs[key])
+        sound = fault.apply(self.folder)
+        try:
+            for key, (place, arguments) in runs.items():
+                out = [f"--deselect={name}" for name in self._failing[key]]
+                code, text = self._pytest(place, ["-x", *out, *arguments])
+                if code not in (0, 5):
+                    names = FAILED.findall(text) or [text[-90:]]
+                    return True, text if code < 0 else names[0][:90]
+            return False, ""
+        finally:
+            file = self.folder / fault.path
+            file.write_text(sound)
+            for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
+                compiled.unlink()
+
+    def _runs(self, tests: list[str]) -> dict[str, tuple[Path, list[str]]]:
+        """Group tests to runs of pytest: files of a package in one, files with words alone."""
+        runs: dict[str, tuple[Path, list[str]]] = {}
+        for test in tests:
+            place, _, words = test.partition(" ")
+            parts = place.split("/")
+            folder = self.folder / "/".join(parts[:2] if parts[0] == "packages" else parts[:1])
+            key = f"{folder.name} {words}"
+            _, arguments = runs.setdefault(key, (folder, ["-k", words] if words else []))
+            arguments.append(str(self.folder / place))
+        return {f"{key} {arguments}": (f, arguments) for key, (f, arguments) in runs.items()}
+
+    def _sound(self, place: Path, arguments: list[str]) -> list[str]:
+        """Return the tests that fail without a fault."""
+        code, text = self._pytest(place, arguments)
+        failing = FAILED.findall(text)
+        if code not in (0, 1, 5) or (code == 1 and not failing):
+            raise RuntimeError(f"the tests {arguments} do not run without a fault:\n{text[-2000:]}")
+        for name in failing:
+            print(f"    fails without a fault, left out: {name}", flush=True)
+        return failing
+
+    def _pytest(self, place: Path, arguments: list[str]) -> tuple[int, str]:
+        paths = os.pathsep.join(str(p) for p in sorted(self.folder.glob("packages/*/src")))
+        command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no"]
+        try:
+            done = subprocess.run(
+                [*command, "--no-header", "-rfE", *arguments], cwd=place, capture_output=True,
+                env={**os.environ, "PYTHONPATH": paths}, text=True, timeout=LIMIT, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return -1, "no end"
+        return done.returncode, done.stdout + done.stderr
