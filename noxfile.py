@@ -1,4 +1,4 @@
-"""Sessions. Logic: tools/sessions.py. Most run in ``.venv``: first ``python3 tools/dev.py setup``."""
+"""Sessions; logic: tools/sessions.py. Most run in ``.venv`` (``python3 tools/dev.py setup``)."""
 
 import sys
 from pathlib import Path
