@@ -8,6 +8,7 @@ An operation on a part of a ref has the param `transforms`: a chain of `Index`, 
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from threading import RLock
 from typing import Any, Final, NamedTuple, Self, override
 
 from tans_core import _jaxlib, effects
@@ -303,14 +304,18 @@ class RefCell:
     Attributes:
       aval: the type.
       ended: None while the ref can be used; afterwards what ended it, for messages.
+      lock: held from taking the array until a program was started with it, and until the array
+        that replaces it is stored. Who needs several locks takes them in the order of `id`. It can
+        be taken again by a callback of that program, which must not wait for it.
     """
 
-    __slots__ = ("__weakref__", "_array", "aval", "ended")
+    __slots__ = ("__weakref__", "_array", "aval", "ended", "lock")
 
     def __init__(self, aval: AbstractRef, array: Any) -> None:
         self.aval = aval
         self._array = array
         self.ended: str | None = None
+        self.lock = RLock()
 
     def take(self, operation: str = "the operation") -> Any:
         """Return the array that holds the value now.
@@ -327,6 +332,7 @@ class RefCell:
 
     def put(self, array: Any) -> None:
         """Replace the array."""
+        self.ended = None
         self._array = array
 
     def end(self, how: str) -> None:

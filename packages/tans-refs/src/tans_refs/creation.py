@@ -133,7 +133,7 @@ def freeze(ref: Any) -> Value:
     """
     _check_ref("freeze", ref)
     if state.trace is eval_trace and isinstance(ref, RefCell):
-        return end(ref, "freeze", "was frozen")
+        return eager.end(ref, "freeze", "was frozen")
     return freeze_p.bind(ref)
 
 
@@ -154,17 +154,10 @@ def free_ref(ref: Any) -> tuple[()]:
     """
     _check_ref("free_ref", ref)
     if state.trace is eval_trace and isinstance(ref, RefCell):
-        end(ref, "free_ref", "was freed")
+        eager.end(ref, "free_ref", "was freed")
     else:
         free_ref_p.bind(ref)
     return ()
-
-
-def end(ref: RefCell, operation: str, how: str) -> Value:
-    """End a concrete ref and return its array."""
-    array = eager.held(ref, operation)
-    ref.end(how)
-    return array
 
 
 def _check_ref(name: str, ref: Any) -> None:

@@ -1,7 +1,8 @@
 """Operations on concrete refs: one compiled program per operation, part and types.
 
 A write donates the ref's buffer to the program, so it happens in place; a read makes an array of
-its own, which later writes don't change.
+its own, which later writes don't change. The ref is locked meanwhile: operations of several threads
+happen one after another.
 """
 
 from collections.abc import Callable
@@ -94,48 +95,61 @@ def copied(x: Value) -> Value:
     return strong(x)
 
 
-def held(ref: Any, operation: str) -> Any:
-    """Return the array of a concrete ref.
+def cell_of(ref: Any) -> RefCell:
+    """Return the concrete ref.
 
     Raises:
       UnexpectedTracerError: a traced ref was used after its function was traced.
     """
     if isinstance(ref, RefCell):
-        return ref.take(operation)
+        return ref
     raise UnexpectedTracerError(leak_message(ref))
 
 
-def get(cell: RefCell, transforms: Transforms, indices: Any) -> Value:
+def get(ref: Any, transforms: Transforms, indices: Any) -> Value:
     """Read a part of a concrete ref."""
-    if is_hi_type(cell.aval.inner_aval):
-        return _whole(cell, transforms, held(cell, "get"))
-    return _reader(transforms)(held(cell, "get"), *indices)
+    cell = cell_of(ref)
+    with cell.lock:
+        array = cell.take("get")
+        if is_hi_type(cell.aval.inner_aval):
+            return _whole(cell, transforms, array)
+        return _reader(transforms)(array, *indices)
 
 
-def put(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
+def put(ref: Any, transforms: Transforms, value: Value, indices: Any) -> None:
     """Write a part of a concrete ref."""
+    cell = cell_of(ref)
     if is_hi_type(cell.aval.inner_aval):
         swap(cell, transforms, value, indices)
         return
-    array = held(cell, "set")
-    _store(cell, array, lambda: (_writer(transforms)(array, value, *indices), None))
+    _update(cell, "set", lambda array: (_writer(transforms)(array, value, *indices), None))
 
 
-def swap(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> Value:
+def swap(ref: Any, transforms: Transforms, value: Value, indices: Any) -> Value:
     """Write a part of a concrete ref and return what was there."""
+    cell = cell_of(ref)
     if is_hi_type(cell.aval.inner_aval):
-        old = _whole(cell, transforms, held(cell, "swap"))
         _check_whole(cell.aval, typeof(value))
-        cell.put(value)
-        return old
-    array = held(cell, "swap")
-    return _store(cell, array, lambda: _swapper(transforms)(array, value, *indices))
+        return _update(cell, "swap", lambda array: (value, _whole(cell, transforms, array)))
+    return _update(cell, "swap", lambda array: _swapper(transforms)(array, value, *indices))
 
 
-def addupdate(cell: RefCell, transforms: Transforms, value: Value, indices: Any) -> None:
+def addupdate(ref: Any, transforms: Transforms, value: Value, indices: Any) -> None:
     """Add to a part of a concrete ref."""
-    array = held(cell, "addupdate")
-    _store(cell, array, lambda: (_adder(transforms)(array, value, *indices), None))
+    _update(
+        cell_of(ref),
+        "addupdate",
+        lambda array: (_adder(transforms)(array, value, *indices), None),
+    )
+
+
+def end(ref: Any, operation: str, how: str) -> Value:
+    """End a concrete ref and return its array."""
+    cell = cell_of(ref)
+    with cell.lock:
+        array = cell.take(operation)
+        cell.end(how)
+    return array
 
 
 def _check_whole(ref: AbstractRef, given: Any) -> None:
@@ -152,12 +166,15 @@ def _whole(cell: RefCell, transforms: Transforms, value: Value) -> Value:
     return value
 
 
-def _store(cell: RefCell, array: Any, run: Callable[[], tuple[Value, Value]]) -> Value:
-    try:
-        new, result = run()
-    except BaseException:
-        if array.is_deleted():
-            cell.end("was lost when an operation that overwrote it failed")
-        raise
-    cell.put(new)
+def _update(cell: RefCell, operation: str, run: Callable[[Value], tuple[Value, Value]]) -> Value:
+    """Replace the array by the first result of `run`, and return the second."""
+    with cell.lock:
+        array = cell.take(operation)
+        try:
+            new, result = run(array)
+        except BaseException:
+            if not is_hi_type(cell.aval.inner_aval) and array.is_deleted():
+                cell.end(f"was lost when a {operation} failed, which was overwriting its buffer")
+            raise
+        cell.put(new)
     return result

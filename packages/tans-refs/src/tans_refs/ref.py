@@ -185,13 +185,15 @@ class Ref(RefCell, metaclass=_RefMeta):
         return self
 
     def __deepcopy__(self, memo: Any) -> "Ref":
-        return Ref(self.aval, eager.copied(self.take("deepcopy")))
+        with self.lock:
+            return Ref(self.aval, eager.copied(self.take("deepcopy")))
 
     @override
     def __repr__(self) -> str:
-        if self.ended is not None:
-            return f"<{self.aval.str_short(False)} that {self.ended}>"
-        text = repr(self.take())
+        with self.lock:
+            if self.ended is not None:
+                return f"<{self.aval.str_short(False)} that {self.ended}>"
+            text = repr(self.take())
         return text.replace("Array", "Ref", 1)
 
 

@@ -4,7 +4,7 @@ from typing import Any, Final, NoReturn
 
 from tans_core.refs import Transforms
 from tans_refs import eager
-from tans_refs.creation import concrete_ref, end
+from tans_refs.creation import concrete_ref
 from tans_refs.operations import (
     addupdate_p,
     empty_ref_p,
@@ -30,11 +30,11 @@ def _addupdate(ref: Any, value: Any, *indices: Any, transforms: Transforms) -> l
 
 
 def _freeze(ref: Any) -> Any:
-    return end(ref, "freeze", "was frozen")
+    return eager.end(ref, "freeze", "was frozen")
 
 
 def _free_ref(ref: Any) -> list[Any]:
-    end(ref, "free_ref", "was freed")
+    eager.end(ref, "free_ref", "was freed")
     return []
 
 

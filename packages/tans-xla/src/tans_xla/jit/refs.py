@@ -129,11 +129,31 @@ def arrays_of(values: Sequence[Value], ref_inputs: Sequence[int], name: str) -> 
     return arrays
 
 
-def mark_lost(cells: Sequence[RefCell], arrays: Sequence[Value], name: str) -> None:
-    """End the refs whose arrays a failed call has taken."""
-    for cell, array in zip(cells, arrays, strict=True):
-        if array.is_deleted():
-            cell.end(f"was lost when a call of {name} failed, which was overwriting its buffer")
+def start(
+    cells: Sequence[RefCell], run: Callable[..., Sequence[Value]], arrays: Sequence[Value],
+    taken: Sequence[Value], name: str,
+) -> Sequence[Value]:  # fmt: skip
+    """Run a program that overwrites refs; its callbacks can't use them.
+
+    Args:
+      cells: the refs, locked.
+      run: the program, on arrays.
+      arrays: its operands.
+      taken: the arrays of the refs.
+      name: name of the function, for messages.
+    """
+    busy = f"is being overwritten by {name}, which is running and passes values to its callbacks"
+    for cell in cells:
+        cell.end(busy)
+    try:
+        return run(*arrays)
+    except BaseException:
+        for cell, array in zip(cells, taken, strict=True):
+            if array.is_deleted():
+                cell.end(f"was lost when a call of {name} failed, which was overwriting its buffer")
+            else:
+                cell.put(array)
+        raise
 
 
 def held(x: Value) -> Value:
@@ -176,12 +196,9 @@ def _run_locked(
 ) -> Sequence[Value]:
     arrays = arrays_of(values, pure.ref_inputs, name)
     written = pure.written
-    try:
-        outs = (execute or pure.dispatch)(*arrays)
-    except BaseException:
-        mark_lost([values[i] for i in written], [arrays[i] for i in written], name)
-        raise
+    cells, taken = [values[i] for i in written], [arrays[i] for i in written]
+    outs = start(cells, execute or pure.dispatch, arrays, taken, name)
     count = pure.count
-    for i, new in zip(written, outs[count:], strict=True):
-        values[i].put(new)
+    for cell, new in zip(cells, outs[count:], strict=True):
+        cell.put(new)
     return outs[:count]
