@@ -6,7 +6,7 @@ What a program may never need is loaded at its first use.
 from importlib import import_module
 from typing import Any
 
-from tans_compiler import progress, xla_flags
+from tans_compiler import program_pickling, progress, xla_flags
 from tans_core import config
 from tans_xla.compile import slots
 
@@ -35,9 +35,13 @@ def _explain(compiled: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def install() -> None:
-    """Set the compilation cache, errors of options, the check of the environment and reports."""
+    """Set the compilation cache, errors of options, the check of the environment and reports.
+
+    Backward programs can be pickled from here on.
+    """
     slots.compilation_cache = _DiskCache()
     slots.explain_failure = _explain_failure
     slots.check_environment = xla_flags.check_environment
     slots.watch = progress.watch
     slots.explain = _explain
+    program_pickling.install()
