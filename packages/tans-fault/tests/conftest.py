@@ -131,12 +131,11 @@ class Job:
         self.all: list[Process] = []
         self.coordinator: Process | None = None
         if standalone:
-            options = ["--recoverable"] if recoverable else []
-            self.coordinator = self.run(
-                ["-m", "tans_fault.coordinator", "--address", self.address, "--num-processes"]
-                + [str(count), "--heartbeat-timeout", str(HEARTBEAT), *options],
-                "coordinator",
-            )
+            options = f"--address {self.address} --num-processes {count}"
+            options += f" --heartbeat-timeout {HEARTBEAT}"
+            options += "" if recoverable else " --no-recoverable"
+            command = ["-m", "tans_fault.coordinator", *options.split()]
+            self.coordinator = self.run(command, "coordinator")
             self.coordinator.expect("coordinator listens")
 
     def run(self, arguments: list[str], name: str, env: dict[str, str] | None = None) -> Process:

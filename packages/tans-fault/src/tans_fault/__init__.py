@@ -3,13 +3,26 @@
 from typing import Any, Final
 
 from tans_core import require_interface
-from tans_fault import distributed
+from tans_fault import distributed, multihost_utils
+from tans_fault.checkpoints import Checkpoints
+from tans_fault.elastic import Report, Step, StepFailedError, run_elastic
 from tans_fault.live import LiveDevices, ProcessFailureError, live_devices
 
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-fault", built_for=_INTERFACE_BUILT_FOR)
 
-__all__ = ["LiveDevices", "ProcessFailureError", "distributed", "live_devices"]
+__all__ = [
+    "Checkpoints",
+    "LiveDevices",
+    "ProcessFailureError",
+    "Report",
+    "Step",
+    "StepFailedError",
+    "distributed",
+    "live_devices",
+    "multihost_utils",
+    "run_elastic",
+]
 
 
 def __getattr__(name: str) -> Any:

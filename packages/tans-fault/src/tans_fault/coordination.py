@@ -124,6 +124,7 @@ class State:
       roll: the roll call, if it is taken in this process.
       answer: the open line to the roll call.
       views: live processes at the last exchange among certain processes, by these.
+      rounds: how many exchanges in a row gave that view, by the same key.
       members: processes that share the present data plane.
       epoch: how many data planes this process has had.
     """
@@ -141,6 +142,7 @@ class State:
     roll: Server | None = None
     answer: Answer | None = None
     views: dict[tuple[int, ...], Incarnations] = dataclasses.field(default_factory=dict)
+    rounds: dict[tuple[int, ...], int] = dataclasses.field(default_factory=dict)
     members: Incarnations | None = None
     epoch: int = 0
 

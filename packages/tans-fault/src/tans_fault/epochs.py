@@ -16,6 +16,7 @@ import hashlib
 from typing import Any
 
 from tans_core import config_module as config
+from tans_core.errors import JaxRuntimeError
 from tans_fault import _jaxlib
 from tans_fault.coordination import CoordinationClient, Incarnations, connected_client, state
 from tans_xla import backend
@@ -38,8 +39,17 @@ def exchange(processes: tuple[int, ...] | None = None) -> Incarnations:
     """
     processes = state.everyone if processes is None else processes
     view = connected_client("exchange").get_live_nodes(processes)
+    # Whoever is in a view was in each exchange that gave it, so all members count alike.
+    again = state.views.get(processes) == view
+    state.rounds[processes] = state.rounds.get(processes, 0) + 1 if again else 0
     state.views[processes] = view
     return view
+
+
+def key_of_round() -> str:
+    """Return a key-value prefix that belongs to the members of the view since their exchange."""
+    everyone = state.everyone
+    return f"tans/round/{name_of_view(state.views[everyone])}/{state.rounds[everyone]}"
 
 
 def has_joiner(view: Incarnations) -> bool:
@@ -78,23 +88,35 @@ def lose_arrays() -> None:
 
 
 def _clear_rendezvous(client: CoordinationClient, view: Incarnations) -> None:
-    name, live = name_of_view(view), sorted(view)
-    wait = (state.heartbeat_timeout + _GRACE_SECONDS) * 1000
-    client.wait_at_barrier(f"tans/a/{name}", wait, live)
-    if state.process_id == live[0]:
+    key = key_of_round()
+    meet(f"{key}/a", view)
+    if state.process_id == min(view):
         client.key_value_delete("cpu:gloo")
         if 0 in view:
             client.key_value_delete("cpu:global_topology")
-    client.wait_at_barrier(f"tans/b/{name}", wait, live)
+    meet(f"{key}/b", view)
+
+
+def meet(name: str, view: Incarnations) -> None:
+    """Wait at a barrier for all processes of a view.
+
+    Raises:
+      JaxRuntimeError: one of them did not come.
+    """
+    client = connected_client("meet")
+    client.wait_at_barrier(name, meeting_seconds() * 1000, sorted(view))
+
+
+def meeting_seconds() -> int:
+    """Return how long to wait for others who are known to be on their way."""
+    return state.heartbeat_timeout + _GRACE_SECONDS
 
 
 def cpu_options() -> dict[str, Any]:
     """Return what the CPU client of a multi-process job is made with; called for each client."""
     client = connected_client("CPU client")
     if state.recoverable and state.members is None:
-        view = exchange()
-        _clear_rendezvous(client, view)
-        state.members = dict(view)
+        state.members = _enter(client)
         state.epoch += 1
     return {
         "collectives": _make_collectives(client),
@@ -107,8 +129,23 @@ def cpu_options() -> dict[str, Any]:
     }
 
 
+def _enter(client: CoordinationClient) -> Incarnations:
+    """Join the others; again when one of them dies on the way."""
+    view = exchange()
+    for _ in range(state.num_processes):
+        try:
+            _clear_rendezvous(client, view)
+        except JaxRuntimeError:
+            view = exchange()
+        else:
+            return dict(view)
+    _clear_rendezvous(client, view)
+    return dict(view)
+
+
 def _minutes(flag: str) -> int:
-    return int(config.find_flag(flag).value)
+    """Return how long to wait for a topology; not long for a process that may have died."""
+    return 1 if state.recoverable else int(config.find_flag(flag).value)
 
 
 def _make_collectives(client: CoordinationClient) -> Any:
