@@ -2,7 +2,10 @@
 
 from typing import Any, override
 
+import numpy as np
+
 from tans_core import tree_util
+from tans_core.dtype_queries import issubdtype
 from tans_core.dtypes import is_inexact
 from tans_core.hi_types import is_hi_type
 from tans_core.refs import (
@@ -45,6 +48,9 @@ class TransformedRef(RefView):
         self.indices = indices
         inner = part_type(typeof(ref).inner_aval, transforms, leaf_types(indices))
         self.aval = typeof(ref).update(inner_aval=inner)
+
+    def __repr__(self) -> str:
+        return f"<view of type {self.aval.str_short(False)}>"
 
     @override
     def opened(self) -> "OpenView":
@@ -220,7 +226,7 @@ def addupdate(ref: Any, idx: Any, x: Value) -> None:
 
 def _converted(name: str, value: Value, dtype: Any) -> Value:
     """Return a value that may be written to elements of a dtype as that dtype."""
-    aval: Any = typeof(value)
+    aval: Any = value.aval if isinstance(value, RefView) else typeof(value)
     if is_ref_type(aval):
         raise TypeError(
             f"{name}: given a ref of type {aval.str_short(False)} as the value; expected an array. "
@@ -230,7 +236,7 @@ def _converted(name: str, value: Value, dtype: Any) -> Value:
     if given is None or given == dtype or not hasattr(dtype, "kind"):
         return value
     is_float = is_inexact(dtype) and is_inexact(given) and dtype.kind != "c" and given.kind != "c"
-    both_ints = getattr(given, "kind", "") in "iu" and dtype.kind in "iu"
+    both_ints = issubdtype(given, np.integer) and issubdtype(dtype, np.integer)
     if (is_float and aval.weak_type) or both_ints:
         return convert_element_type(value, dtype)
     return value

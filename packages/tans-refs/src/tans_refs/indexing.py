@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tans_core.errors import NonConcreteBooleanIndexError
-from tans_core.refs import Index, Pick, Span, Transforms, is_ref_type
+from tans_core.refs import Index, Pick, RefView, Span, Transforms, is_ref_type
 from tans_core.values import is_value, typeof
 
 type Shape = tuple[int, ...]
@@ -136,9 +136,10 @@ def _from_window(x: Any, size: int, d: int, shape: Shape, leaves: list[Any]) -> 
 def _check_array(x: Any, d: int) -> None:
     what = f"index of a ref: given {_shown(x)} for dimension {d}"
     expected = "an int, a slice, an ellipsis, ds(start, size) or an array of integers"
-    if not is_value(x) or x is None:
+    is_view = isinstance(x, RefView)
+    if not is_view and (not is_value(x) or x is None):
         raise TypeError(f"{what}; expected {expected}. Make a list an array with jnp.array.")
-    aval: Any = typeof(x)
+    aval: Any = x.aval if is_view else typeof(x)
     if is_ref_type(aval):
         raise TypeError(f"{what}; expected {expected}. Read the ref first: write i[...] for i.")
     if aval.dtype == np.bool_:

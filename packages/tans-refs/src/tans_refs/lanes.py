@@ -15,6 +15,7 @@ from tans_core.refs import Bitcast, Index, Pick, Reshape, Span, Transform, Trans
 from tans_core.values import typeof
 from tans_lax.rows import batch_to_front
 from tans_refs.parts import part_type, pick_position, pick_shape, split_leaves
+from tans_refs.values import wrapped
 
 type Value = Any
 type Dim = int | None
@@ -48,7 +49,7 @@ def with_lanes(
         index_avals = [_element_type(x, d) for x, d in zip(own, at, strict=True)]
         picked = pick_shape(t, index_avals) if isinstance(t, Index) else ()
         if isinstance(t, Index) and any(d is not None for d in at):
-            steps, given, lane = _gathered(axis, t, own, at, lane, picked)
+            steps, given, lane = _gathered(axis, t, own, at, lane, element, picked)
             new_leaves += given
         else:
             steps, lane = _same(axis, t, lane, element, picked)
@@ -86,13 +87,15 @@ def _same(
 
 def _gathered(
     axis: AxisData, t: Index, leaves: Sequence[Value], dims: Sequence[Dim], lane: Dim,
-    picked: tuple[int, ...],
+    element: Any, picked: tuple[int, ...],
 ) -> tuple[list[Transform], list[Value], Any]:  # fmt: skip
     """Return the steps of an index that differs between lanes: integers for every lane.
 
     Slices whose start differs become integers too. The grid of integers has the dimensions
     ``[lanes, *picked, *slices]``.
     """
+    if not picked and all(isinstance(e, Pick) or e.stride == 1 or e.size < 2 for e in t.entries):
+        leaves = _inside(t, leaves, element.shape)
     found = iter(zip(leaves, dims, strict=True))
     given = [next(found) if e[0] is None else (e[0], None) for e in t.entries]
     moving = [
@@ -125,6 +128,18 @@ def _gathered(
     grid = [_LANE, *(("p", i) for i in range(len(picked))), *(("s", d) for d in moving)]
     steps, out = _ordered(t, Index(tuple(entries)), labels, grid, len(picked))
     return steps, [x for own in new_leaves for x in own], out
+
+
+def _inside(t: Index, leaves: Sequence[Value], shape: Sequence[int]) -> list[Value]:
+    """Return the starts of a box moved to where it fits, as it is in one lane alone."""
+    found = iter(leaves)
+    moved: list[Value] = []
+    for e, n in zip(t.entries, shape, strict=True):
+        if e[0] is None:
+            x = wrapped(next(found), n)
+            last = n - (e.size if isinstance(e, Span) else 1)
+            moved.append(lax.clamp(lax.full_like(x, 0), x, lax.full_like(x, last)))
+    return moved
 
 
 def _starts(axis: AxisData, span: Span, starts: Value) -> Value:

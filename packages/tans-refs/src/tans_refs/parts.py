@@ -79,7 +79,13 @@ def pick_shape(index: Index, index_avals: Sequence[Any]) -> Shape:
                 f"a slice of a ref was given a start of type {aval.str_short()}; expected a "
                 "scalar. Use an array of indices instead of a slice."
             )
-    return np.broadcast_shapes(*shapes)
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(
+            f"index of a ref: given arrays of indices of shapes {', '.join(map(str, shapes))}; "
+            "expected shapes that broadcast together. Reshape them, such as i[:, None] and j."
+        ) from None
 
 
 def pick_position(index: Index) -> int | None:

@@ -89,6 +89,13 @@ def _no_iteration(ref: Any) -> NoReturn:
     )
 
 
+def _no_bool(ref: Any) -> NoReturn:
+    raise TypeError(
+        f"bool: given a {base_of(ref, 'bool')[3].str_short(False)} as a condition; expected a "
+        "value. Read it: write ref[...] instead of ref, or ref is None to see whether there is one."
+    )
+
+
 def _no_array(ref: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(
         f"given a {base_of(ref, 'asarray')[3].str_short(False)} in the place of an array. Read "
@@ -100,6 +107,7 @@ _METHODS = {
     "__getitem__": _get,
     "__setitem__": set,
     "__iter__": _no_iteration,
+    "__bool__": _no_bool,
     "get": _get,
     "set": _set,
     "swap": _swap,

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tans_lax as lax
+from tans_core.dtypes import is_complex, is_inexact
 from tans_core.refs import Bitcast, Index, Pick, Reshape, Span, Transform, Transforms, Transpose
 from tans_core.values import typeof
-from tans_refs.parts import pick_position, split_leaves
+from tans_refs.parts import part_type, pick_position, split_leaves
 
 type Value = Any
 type Leaves = Sequence[Any]
@@ -35,16 +36,34 @@ def write_part(x: Value, transforms: Transforms, leaves: Leaves, new: Value) -> 
 
 
 def add_to_part(x: Value, transforms: Transforms, leaves: Leaves, addend: Value) -> Value:
-    """Return the array with an addend added to the selected part; repeated indices add up."""
+    """Return the array with an addend added to the selected part; repeated indices add up.
+
+    Elements outside of the part keep their bits.
+    """
     if not transforms:
         return lax.add(x, addend)
-    steps = list(zip(transforms, split_leaves(transforms, leaves), strict=True))
-    parents = [x]
-    for t, own in steps[:-1]:
-        parents.append(_read(parents[-1], t, own))
-    for (t, own), parent in zip(reversed(steps[1:]), reversed(parents[1:]), strict=True):
-        addend = _add(lax.full_like(parent, 0), t, own, addend)
-    return _add(x, *steps[0], addend)
+    t, own = transforms[0], split_leaves(transforms, leaves)[0]
+    rest, rest_leaves = transforms[1:], leaves[len(own) :]
+    if not rest and isinstance(t, Index):
+        return _put_index(x, t, own, addend, lax.scatter_add, lax.add)
+    part = _read(x, t, own)
+    if _may_repeat(t, own) and not any(isinstance(r, Bitcast) for r in rest):
+        addend = add_to_part(_nothing_like(part), rest, rest_leaves, addend)
+        return _put_index(x, t, own, addend, lax.scatter_add, lax.add)
+    return _write(x, t, own, add_to_part(part, rest, rest_leaves, addend))
+
+
+def _nothing_like(x: Value) -> Value:
+    """Return what changes no bit when it is added: -0.0, since 0.0 would make 0.0 of -0.0."""
+    dtype = typeof(x).dtype
+    if is_complex(dtype):
+        return lax.full_like(x, complex(-0.0, -0.0))
+    return lax.full_like(x, -0.0 if is_inexact(dtype) else 0)
+
+
+def _may_repeat(t: Transform, leaves: Leaves) -> bool:
+    """Whether a transform may select an element twice."""
+    return isinstance(t, Index) and any(typeof(i).shape for i in leaves)
 
 
 # ---- one transform ------------------------------------------------------------------------------
@@ -65,12 +84,6 @@ def _write(x: Value, t: Transform, leaves: Leaves, new: Value) -> Value:
     if isinstance(t, Index):
         return _put_index(x, t, leaves, new, lax.scatter, lambda old, new: new)
     return _undo(x, t, new)
-
-
-def _add(x: Value, t: Transform, leaves: Leaves, addend: Value) -> Value:
-    if isinstance(t, Index):
-        return _put_index(x, t, leaves, addend, lax.scatter_add, lax.add)
-    return lax.add(x, _undo(x, t, addend))
 
 
 def _undo(x: Value, t: Transform, new: Value) -> Value:
@@ -119,14 +132,17 @@ def _box(x: Value, index: Index, leaves: Leaves) -> _Box | None:
     return _Box(starts, sizes, tuple(e.size for e in index.entries if isinstance(e, Span)))
 
 
-def _wrapped(index: Value, size: int) -> Value:
-    """Return the index with negative values counted from the end."""
+def wrapped(index: Value, size: int) -> Value:
+    """Return the index in int32 or int64 with negative values counted from the end."""
     dtype = typeof(index).dtype
+    signed = np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
     if dtype.kind == "u":
-        return index
-    if dtype.itemsize < 4:
-        index = lax.convert_element_type(index, np.int32)
-        dtype = np.dtype(np.int32)
+        # What the signed type does not hold is out of range: it becomes `size`, which is so too.
+        if dtype.itemsize >= 4:
+            index = lax.min(index, lax.full_like(index, size))
+        return lax.convert_element_type(index, signed)
+    if dtype != signed:
+        index = lax.convert_element_type(index, signed)
     zero = lax.full_like(index, 0)
     return lax.select(lax.lt(index, zero), lax.add(index, lax.full_like(index, size)), index)
 
@@ -146,6 +162,10 @@ def _read_index(x: Value, index: Index, leaves: Leaves) -> Value:
     box = _box(x, index, leaves)
     if box is not None:
         return _squeezed(lax.dynamic_slice(x, box.starts, box.sizes), index)
+    part = part_type(typeof(x), (index,), [typeof(i) for i in leaves])
+    if not part.size:  # whatever the indices: a dimension that they index may be empty
+        nothing = lax.slice(lax.reshape(x, (typeof(x).size,)), [0], [0])
+        return lax.reshape(nothing, part.shape)
     points = _points(x, index, leaves)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=tuple(range(points.grid_ndim, points.grid_ndim + len(points.windows))),
@@ -180,10 +200,10 @@ def _put_index(
             return combine(x, lax.reshape(new, typeof(x).shape))
         if combine is lax.add:
             old = lax.dynamic_slice(x, box.starts, box.sizes)
-            return lax.dynamic_update_slice(
-                x, lax.add(old, lax.reshape(new, box.sizes)), box.starts
-            )
+            new = lax.add(old, lax.reshape(new, box.sizes))
         return lax.dynamic_update_slice(x, lax.reshape(new, box.sizes), box.starts)
+    if not typeof(new).size:
+        return x
     points = _points(x, index, leaves)
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=tuple(range(points.grid_ndim, points.grid_ndim + len(points.windows))),
@@ -232,11 +252,11 @@ def _points(x: Value, index: Index, leaves: Leaves) -> _Points:
     for d in dims:
         e = index.entries[d]
         if isinstance(e, Pick):
-            a = _int32(arrays[d]) if isinstance(arrays[d], int) else _wrapped(arrays[d], shape[d])
+            a = _int32(arrays[d]) if isinstance(arrays[d], int) else wrapped(arrays[d], shape[d])
             at = tuple(range(len(picked) - typeof(a).ndim, len(picked)))
         else:
             steps = np.arange(e.size, dtype=np.int32) * np.int32(e.stride)
-            a = _int32(arrays[d]) if isinstance(arrays[d], int) else _wrapped(arrays[d], shape[d])
+            a = _int32(arrays[d]) if isinstance(arrays[d], int) else wrapped(arrays[d], shape[d])
             steps = lax.convert_element_type(steps, typeof(a).dtype)
             a = lax.add(lax.broadcast(a, (e.size,)), steps)
             at = (len(picked) + spans.index(d),)

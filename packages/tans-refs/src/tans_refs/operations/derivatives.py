@@ -34,7 +34,8 @@ type Tangent = Any  # a value, a ref, or a symbolic zero
 
 def _is_constant(aval: Any) -> bool:
     """Whether refs of a type have no tangent."""
-    return aval.kind == NO_GRAD_NO_REMAT or aval.inner_aval.to_tangent().dtype == float0
+    tangent = aval.inner_aval.to_tangent()
+    return aval.kind == NO_GRAD_NO_REMAT or getattr(tangent, "dtype", None) == float0
 
 
 def _new_ref(primals: Sequence[Value], tangents: Sequence[Tangent], **params: Any) -> Any:
