@@ -11,9 +11,10 @@ from tans_core import require_interface
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-random", built_for=_INTERFACE_BUILT_FOR)
 
-from tans_random import key_methods  # noqa: E402  (after the handshake)
+from tans_random import key_methods, key_programs  # noqa: E402  (after the handshake)
 
 key_methods.install()
+key_programs.install()
 
 # Module below this package, and the public names it defines.
 _PUBLIC: Final = {

@@ -9,13 +9,14 @@ from typing import Any, Final, override
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Array, ArrayImpl, ShapedArray, register_value_type
+from tans_core import Array, ArrayImpl, ShapedArray, config, register_value_type
 from tans_core.dtypes import prng_key
 from tans_core.explicit_mode import type_sharding
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding
 from tans_core.tree_registry import dispatch_registry
 from tans_random.implementations import Implementation
+from tans_random.key_uses import KeyUses
 from tans_random.wrapping import wrap as wrap_words
 from tans_xla import composite
 
@@ -123,10 +124,11 @@ def _sharding_of(words: Any, keep: int) -> Any:
 class KeyArray(Array):
     """An array of random keys; `key_data` gives its words, `wrap_key_data` makes one."""
 
-    __slots__ = ("__weakref__", "_words", "aval")
+    __slots__ = ("__weakref__", "_uses", "_words", "aval")
 
     def __init__(self, dtype: KeyDtype, words: Any) -> None:
         self._words = words
+        self._uses: KeyUses | None = None
         keep = words.ndim - len(dtype.element_shape)
         self.aval = ShapedArray(words.shape[:keep], dtype, sharding=_sharding_of(words, keep))
 
@@ -238,6 +240,32 @@ class KeyArray(Array):
         """Free the buffer."""
         self._words.delete()
 
+    @property
+    def uses(self) -> KeyUses:
+        """Which of the keys were used; noted only while the flag debug_key_reuse is on."""
+        if self._uses is None:
+            self._uses = KeyUses.none(self.shape)
+        return self._uses
+
+    def _part(self, words: Any, index: Any) -> "KeyArray":
+        """Return some of the keys, whose uses are uses of this array's keys."""
+        part = KeyArray(self.dtype, words)
+        if config.debug_key_reuse.value:
+            part._uses = self.uses.at(index)
+        return part
+
+    def share_uses(self, uses: KeyUses) -> None:
+        """Make these keys count as those whose uses are given."""
+        self._uses = uses
+
+    def use(self, name: str) -> None:
+        """Note that the function `name` uses all keys.
+
+        Raises:
+          KeyReuseError: one of them was used before.
+        """
+        self.uses.note(name)
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
             f"given an array of dtype {self.dtype}, which has no NumPy form; expected numbers. "
@@ -255,11 +283,13 @@ class KeyArray(Array):
         dtype, words = self.dtype, self._words
         # A compiled program takes the few keys of a split apart; it would be large for many.
         parts = _unstack(words) if len(words) <= _FEW else words
+        if config.debug_key_reuse.value:
+            return (self._part(part, i) for i, part in enumerate(parts))
         return (KeyArray(dtype, part) for part in parts)
 
     def __getitem__(self, index: Any) -> "KeyArray":
         if type(index) is int and self.shape:
-            return KeyArray(self.dtype, self._words[index])
+            return self._part(self._words[index], index)
         return _get(self, index)
 
     def __copy__(self) -> "KeyArray":

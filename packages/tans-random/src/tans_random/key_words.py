@@ -8,7 +8,7 @@ from tans_core import ArrayImpl, config, typeof
 from tans_core.dtypes import is_extended
 from tans_random.implementations import Implementation, find_implementation
 from tans_random.key_array import KeyArray, dtype_of
-from tans_random.wrapping import unwrap, wrap
+from tans_random.wrapping import consume, unwrap, wrap
 
 type KeyLike = Any  # typed key array, or raw words
 
@@ -37,21 +37,25 @@ def default_implementation() -> Implementation:
     return find_implementation(config.default_prng_impl.value)
 
 
-def take_apart(key: KeyLike, name: str, batched: bool = False) -> Words:
+def take_apart(key: KeyLike, name: str, batched: bool = False, uses: bool = True) -> Words:
     """Return the words of a key.
 
     Args:
       key: typed or raw key.
       name: the function, for messages.
       batched: whether an array of keys is accepted.
+      uses: whether a typed key is used up, for the check of key reuse.
 
     Raises:
       TypeError: not a key.
       ValueError: an array of keys where one is expected.
+      KeyReuseError: the key was used before, and the flag debug_key_reuse is on.
     """
     if type(key) is KeyArray:
         if key.aval.shape and not batched:
             raise _not_single(name, key.aval)
+        if uses and config.debug_key_reuse.value:
+            return Words(consume(key, name), key.aval.dtype.impl, True)
         return Words(key._words, key.aval.dtype.impl, True)
     if not hasattr(key, "dtype") or not hasattr(key, "shape"):
         raise _not_a_key(name, key)
@@ -59,7 +63,9 @@ def take_apart(key: KeyLike, name: str, batched: bool = False) -> Words:
     if is_extended(aval.dtype):
         if aval.shape and not batched:
             raise _not_single(name, aval)
-        return Words(unwrap(key), aval.dtype.impl, True)
+        checked = uses and config.debug_key_reuse.value
+        words = consume(key, name) if checked else unwrap(key)
+        return Words(words, aval.dtype.impl, True)
     impl = default_implementation()
     n = len(impl.key_shape)
     if aval.dtype != np.uint32 or aval.shape[aval.ndim - n :] != impl.key_shape:

@@ -16,6 +16,7 @@ from tans_core.dtypes import is_extended
 from tans_random.implementations import Implementation, find_implementation
 from tans_random.key_array import KeyDtype, dtype_of
 from tans_random.key_words import KeyLike, default_implementation, take_apart, typed_keys
+from tans_random.wrapping import fresh
 from tans_xla import composite
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
@@ -165,7 +166,7 @@ def key_data(keys: KeyLike) -> Any:
       >>> random.key_data(random.key(7)).tolist()
       [0, 7]
     """
-    return take_apart(keys, "key_data", batched=True).words
+    return take_apart(keys, "key_data", batched=True, uses=False).words
 
 
 def key_impl(keys: KeyLike) -> Any:
@@ -181,7 +182,7 @@ def key_impl(keys: KeyLike) -> Any:
       >>> random.key_impl(random.key(0))
       'threefry2x32'
     """
-    return take_apart(keys, "key_impl", batched=True).impl.name
+    return take_apart(keys, "key_impl", batched=True, uses=False).impl.name
 
 
 def wrap_key_data(
@@ -225,7 +226,7 @@ def _ends_with(aval: Any, key_shape: tuple[int, ...]) -> bool:
 
 
 def clone(key: KeyLike) -> KeyLike:
-    """Return the key; a mark for checkers of key reuse that using it again is meant.
+    """Return the key as an unused one, which the check of key reuse lets be used again.
 
     Args:
       key: keys of any shape, typed or raw.
@@ -237,8 +238,8 @@ def clone(key: KeyLike) -> KeyLike:
       >>> bool(random.clone(random.key(0)) == random.key(0))
       True
     """
-    take_apart(key, "clone", batched=True)
-    return key
+    parts = take_apart(key, "clone", batched=True, uses=False)
+    return fresh(key) if parts.typed else key
 
 
 def _as_shape(num: Any) -> tuple[int, ...]:
@@ -300,7 +301,7 @@ def fold_in(key: KeyLike, data: ArrayLike) -> KeyLike:
       >>> bool(random.fold_in(random.key(0), 1) == random.split(random.key(0))[1])
       True
     """
-    parts = take_apart(key, "fold_in")
+    parts = take_apart(key, "fold_in", uses=False)
     if isinstance(data, int):
         if not 0 <= data < 1 << 32:
             raise OverflowError(

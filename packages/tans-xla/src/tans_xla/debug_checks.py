@@ -5,7 +5,7 @@ caller when Python did. Its equations are then run one by one to name the first 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,17 @@ from tans_core.flags import Flag, unset
 from tans_core.tree import registry
 
 type Value = Any
+type After = Callable[[Sequence[Value]], None]  # told the results
+
+# Checks by packages above, of a program and its arguments before it runs; None from those that are
+# off. Programs that are checked run through Python each time.
+program_checks: Final[list[Callable[[ClosedJaxpr, Sequence[Value]], After | None]]] = []
+
+
+def before_call(closed: ClosedJaxpr, args: Sequence[Value]) -> list[After]:
+    """Run the checks of programs that are on; return what to tell the results to."""
+    found = [check(closed, args) for check in program_checks]
+    return [after for after in found if after is not None]
 
 
 def enabled() -> bool:

@@ -2,7 +2,12 @@
 
 from typing import Any, Final
 
-from tans_random.wrapping import random_unwrap_p, random_wrap_p
+from tans_random.wrapping import (
+    random_clone_p,
+    random_consume_p,
+    random_unwrap_p,
+    random_wrap_p,
+)
 
 
 def _wrap(words: Any, *, dtype: Any) -> Any:
@@ -13,4 +18,18 @@ def _unwrap(keys: Any) -> Any:
     return keys.dtype.unwrap(keys)
 
 
-EVALUATION: Final = {random_wrap_p: _wrap, random_unwrap_p: _unwrap}
+def _consume(keys: Any, *, used_by: str) -> Any:
+    keys.use(used_by)
+    return keys.dtype.unwrap(keys)
+
+
+def _clone(keys: Any) -> Any:
+    return keys.dtype.wrap(keys.dtype.unwrap(keys))
+
+
+EVALUATION: Final = {
+    random_wrap_p: _wrap,
+    random_unwrap_p: _unwrap,
+    random_consume_p: _consume,
+    random_clone_p: _clone,
+}

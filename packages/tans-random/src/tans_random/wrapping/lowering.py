@@ -2,11 +2,18 @@
 
 from typing import Any, Final
 
-from tans_random.wrapping import random_unwrap_p, random_wrap_p
+from tans_random.wrapping import (
+    random_clone_p,
+    random_consume_p,
+    random_unwrap_p,
+    random_wrap_p,
+)
 
 
 def _same(ctx: Any, x: Any, **_: Any) -> Any:
     return x
 
 
-LOWERING: Final = {random_wrap_p: _same, random_unwrap_p: _same}
+LOWERING: Final = dict.fromkeys(
+    (random_wrap_p, random_unwrap_p, random_consume_p, random_clone_p), _same
+)

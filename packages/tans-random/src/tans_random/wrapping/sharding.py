@@ -6,7 +6,12 @@ from tans_core.explicit_mode import ShardingContext, spec_of
 from tans_core.partition_spec import PartitionSpec
 from tans_core.primitive import Primitive
 from tans_lax.propagation import Rule, Spec, require_unsharded
-from tans_random.wrapping import random_unwrap_p, random_wrap_p
+from tans_random.wrapping import (
+    random_clone_p,
+    random_consume_p,
+    random_unwrap_p,
+    random_wrap_p,
+)
 
 
 def _wrap(ctx: ShardingContext, words: Any, **params: Any) -> Spec:
@@ -24,4 +29,6 @@ def _unwrap(ctx: ShardingContext, keys: Any, **params: Any) -> Spec:
 SHARDING: Final[dict[Primitive, Rule]] = {
     random_wrap_p: _wrap,
     random_unwrap_p: _unwrap,
+    random_consume_p: _unwrap,
+    random_clone_p: _unwrap,
 }

@@ -3,7 +3,12 @@
 from typing import Any, Final
 
 from tans_core import ShapedArray
-from tans_random.wrapping import random_unwrap_p, random_wrap_p
+from tans_random.wrapping import (
+    random_clone_p,
+    random_consume_p,
+    random_unwrap_p,
+    random_wrap_p,
+)
 
 
 def _wrap_type(words: ShapedArray, *, dtype: Any) -> ShapedArray:
@@ -21,4 +26,18 @@ def _unwrap_type(keys: ShapedArray) -> ShapedArray:
     return ShapedArray(keys.shape + tuple(dtype.element_shape), dtype.element_dtype)
 
 
-TYPES: Final = {random_wrap_p: _wrap_type, random_unwrap_p: _unwrap_type}
+def _consume_type(keys: ShapedArray, *, used_by: str) -> ShapedArray:
+    del used_by
+    return _unwrap_type(keys)
+
+
+def _clone_type(keys: ShapedArray) -> ShapedArray:
+    return keys
+
+
+TYPES: Final = {
+    random_wrap_p: _wrap_type,
+    random_unwrap_p: _unwrap_type,
+    random_consume_p: _consume_type,
+    random_clone_p: _clone_type,
+}

@@ -122,13 +122,17 @@ class Jitted:
         flat = list(map(physical_value, values, program.closed.in_avals))
         executable = self.executable(call, program, flat)
         check_not_deleted(flat, self.name, program.input_name)
+        checks = debug_checks.before_call(program.closed, values)
         outs = executable.call(flat)
         if debug_checks.enabled():
             debug_checks.check_call(outs, program.closed, values, self.name)
+        for after in checks:
+            after(outs)
         if program is not whole and high.is_split(whole):
             return whole.result(outs), None, False
         result = program.out_tree.unflatten(outs)
-        return result, executable.fast_path(result, flat[: len(consts)]), False
+        fast_path = None if checks else executable.fast_path(result, flat[: len(consts)])
+        return result, fast_path, False
 
     def _miss_of_wide(self, args: tuple, kwargs: dict) -> Any:
         """Run a call on 64-bit arrays while x64 is off."""
