@@ -135,6 +135,7 @@ _PUBLIC: Final = {
     "composites.platforms": "platform_dependent",
     "convolution.local": "conv_general_dilated_local",
     "sinks": "dce_sink",
+    "tokens": "after_all after_all_p create_token create_token_p",
     "random_bits": """
         RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p threefry2x32
         threefry2x32_p
