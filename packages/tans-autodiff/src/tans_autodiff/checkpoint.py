@@ -11,7 +11,7 @@ from tans_autodiff.remat import name_p, remat_p
 from tans_core import tree
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
-from tans_core.debug_info import debug_info_of
+from tans_core.debug_info import CallInfo, debug_info_of
 from tans_core.errors import TracerBoolConversionError, message
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.refs import NO_GRAD_NO_REMAT, AccumEffect, WriteEffect
@@ -19,6 +19,7 @@ from tans_core.staging import hoist_consts, trace_to_jaxpr
 from tans_core.trace import Tracer
 from tans_core.tracebacks import api_boundary
 from tans_core.values import typeof
+from tans_xla.ref_checks import check_distinct, check_not_captured, check_not_returned, is_ref
 
 type Function = Callable[..., Any]
 type Policy = Callable[..., Any]
@@ -81,6 +82,11 @@ def checkpoint(
         dynamic = tuple(x for i, x in enumerate(args) if i not in where)
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         closed, consts, out_tree = _record(fun, static, leaves, in_tree)
+        if any(map(is_ref, leaves)):
+            at = [i for i in range(len(args)) if i not in where]
+            info = CallInfo("checkpoint", fun, in_tree, at)
+            check_distinct(leaves, lambda: info.place, lambda i: info.arg_names[i])
+            check_not_captured(consts, leaves, lambda: info.place, lambda i: info.arg_names[i])
         outs = remat_p.bind(
             *consts,
             *leaves,
@@ -248,9 +254,14 @@ def _record(fun: Function, static: tuple[Any, ...], leaves: list[Any], in_tree: 
                 kwargs[where] = x
             else:
                 args.insert(where, x)
-        outs, out_tree = tree.flatten(fun(*args, **kwargs))
+        out = fun(*args, **kwargs)
+        outs, out_tree = tree.flatten(out)
         for x in outs:
             typeof(x)
+        if any(map(is_ref, outs)):
+            paths = [path for path, _ in tree.leaves_with_path(out)]
+            info = CallInfo("checkpoint", fun, in_tree)
+            check_not_returned(outs, lambda i: "".join(map(str, paths[i])), info)
         return outs
 
     try:

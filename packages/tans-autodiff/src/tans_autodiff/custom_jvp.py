@@ -107,7 +107,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
             return self.fun(*args)
         static, others = self._positions.partition(args)
         leaves, in_tree = tree.flatten(others)
-        check_distinct_refs(self._name, leaves)
+        check_distinct_refs("custom_jvp", self.fun, self._positions, in_tree, leaves)
         call = JVPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.rule = self.jvp
         call.rule_name = getattr(self.jvp, "__name__", "jvp")

@@ -210,10 +210,10 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         args = self._positions.resolve(args, kwargs)
         static, others = self._positions.partition(args)
         self._check_static(static)
-        if is_evaluating() and not any(isinstance(x, RefCell) for x in args):
-            return self.fun(*args)
         leaves, in_tree = tree.flatten(others)
-        check_distinct_refs(self._name, leaves)
+        if is_evaluating() and not any(isinstance(x, RefCell) for x in leaves):
+            return self.fun(*args)
+        check_distinct_refs("custom_vjp", self.fun, self._positions, in_tree, leaves)
         call = VJPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.fwd, call.bwd, call.returns = self.fwd, self.bwd, self._returns
         if self.rem is not None:

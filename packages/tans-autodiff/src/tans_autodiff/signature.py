@@ -98,6 +98,12 @@ class Positions:
             tuple(x for i, x in enumerate(args) if i not in static),
         )
 
+    def of_others(self, count: int) -> list[int]:
+        """Return the positions of `count` arguments that are differentiated."""
+        total = count + len(self.nondiff)
+        static = {i % total for i in self.nondiff}
+        return [i for i in range(total) if i not in static]
+
     def join(self, static: tuple[Any, ...], others: Sequence[Any]) -> tuple[Any, ...]:
         """Undo `partition`."""
         if not static:

@@ -29,7 +29,7 @@ from tans_core.tree_registry import registry
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_lax.reductions import reduce_sum
-from tans_xla.ref_checks import check_not_returned
+from tans_xla.ref_checks import check_distinct, check_not_returned, is_ref
 
 type AxisName = Hashable
 
@@ -127,6 +127,9 @@ def _call(
         None if axis is None else _mapped_dim(fun, in_tree, i, x, axis)
         for i, (x, axis) in enumerate(zip(flat, raw_dims, strict=True))
     ]
+    if any(map(is_ref, flat)):
+        info = CallInfo("vmap", fun, in_tree)
+        check_distinct(flat, lambda: info.place, lambda i: info.arg_names[i])
     size = find_size(fun, in_tree, flat, dims, axis_size)
     mesh_axes = [
         mesh_axis_of(typeof(x), d) for x, d in zip(flat, dims, strict=True) if d is not None

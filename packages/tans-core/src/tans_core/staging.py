@@ -34,7 +34,7 @@ from tans_core.jaxpr import (
 from tans_core.leaks import report_leaks
 from tans_core.manual_mode import makes_states, unified, varying_types
 from tans_core.primitive import Primitive, new_key, param_types, unhashable_params
-from tans_core.refs import is_ref_type
+from tans_core.refs import RefCell, is_ref_type
 from tans_core.state import set_current_trace, state
 from tans_core.trace import Trace, Tracer
 from tans_core.types import AbstractValue
@@ -287,14 +287,13 @@ def _record(
 
 
 def lift_tracer_consts(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
-    """Make constants that are tracers leading inputs.
+    """Make constants that are tracers or refs leading inputs.
 
     Returns:
-      The jaxpr with the inputs ``(*tracers, *inputs)``, and those tracers.
+      The jaxpr with the inputs ``(*lifted, *inputs)``, and those tracers and refs.
     """
-    if not any(map(is_traced, closed.consts)):
-        return closed, []
-    return _lift(closed, list(map(is_traced, closed.consts)))
+    moved = [is_traced(c) or isinstance(c, RefCell) for c in closed.consts]
+    return _lift(closed, moved) if any(moved) else (closed, [])
 
 
 def hoist_consts(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:

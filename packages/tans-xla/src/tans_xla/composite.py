@@ -6,12 +6,29 @@ it leaves no call in the program and costs one Python frame.
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, overload, override
 
 from tans_core import state
 from tans_core.trace import eval_trace
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.signature import JitOptions
+from tans_xla.ref_checks import is_ref
+
+
+class _Composite(Jitted):
+    """A function of arrays only."""
+
+    __slots__ = ()
+
+    @override
+    def _check_refs(self, consts: Sequence[Any], call: Any, traced_for: str) -> None:
+        i, ref = next((i, x) for i, x in enumerate(call.leaves) if is_ref(x))
+        name = self.name.strip("_")
+        raise TypeError(
+            f"{name}: given a ref of type {ref.aval.str_short(False)} as "
+            f"{self.call_info(call, traced_for).arg_names[i]}; expected an array. Read the value "
+            "first: write ref[...] instead of ref."
+        )
 
 
 @overload
@@ -42,7 +59,7 @@ def composite(
     options = JitOptions(
         static_argnums=tuple(static_argnums), static_argnames=tuple(static_argnames)
     )
-    jitted = Jitted(fun, options)
+    jitted = _Composite(fun, options)
     compiled = make_cpp_function(jitted)
     compiled._jitted = jitted
 

@@ -1,33 +1,31 @@
 """What functions with a custom rule may do with refs: take them, and write to them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.signature import Positions
+from tans_core import tree
+from tans_core.debug_info import CallInfo
 from tans_core.errors import message
-from tans_core.refs import is_ref_type
 from tans_core.values import typeof
+from tans_xla.ref_checks import check_distinct, is_ref
 
+type Function = Callable[..., Any]
 type Value = Any
 
 
-def is_ref(x: Value) -> bool:
-    """Whether a leaf is a ref."""
-    return is_ref_type(getattr(x, "aval", None))
-
-
-def check_distinct_refs(name: str, leaves: Sequence[Value]) -> None:
+def check_distinct_refs(
+    kind: str, fun: Function, positions: Positions, in_tree: Any, leaves: Sequence[Value]
+) -> None:
     """Raise when a ref is passed twice: a rule would see it under two names."""
-    seen: dict[int, int] = {}
-    for i, x in enumerate(leaves):
-        if is_ref(x) and seen.setdefault(id(x), i) != i:
-            raise ValueError(
-                message(
-                    f"function {name} with a custom rule",
-                    f"one {typeof(x).str_short(False)} as argument leaves {seen[id(x)]} and {i}",
-                    "each ref once",
-                    "Pass it at one place, or make a second ref.",
-                )
-            )
+    if not any(map(is_ref, leaves)):
+        return
+
+    def info() -> CallInfo:
+        args = in_tree.unflatten(range(in_tree.num_leaves))
+        return CallInfo(kind, fun, tree.structure((args, {})), positions.of_others(len(args)))
+
+    check_distinct(leaves, lambda: info().place, lambda i: info().arg_names[i])
 
 
 def check_no_refs_returned(name: str, outs: Sequence[Value]) -> None:

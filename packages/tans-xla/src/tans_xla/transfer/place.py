@@ -13,6 +13,7 @@ from tans_core.cache import register_cache
 from tans_core.config import enable_x64
 from tans_core.explicit_mode import type_sharding
 from tans_core.mesh import AxisType
+from tans_core.refs import RefCell, RefView
 from tans_core.sharding import NamedSharding
 from tans_core.types import ShapedArray
 from tans_core.values import check_fits, typeof
@@ -66,6 +67,11 @@ def _place_other(value: Any, target: Target | None, copy: bool, name: str) -> An
         return put_numpy(np.asarray(value), target)
     if hasattr(value, "__jax_array__"):
         return put_leaf(value.__jax_array__(), target, copy, name)
+    if isinstance(value, RefCell | RefView):
+        raise TypeError(
+            f"{name}: given the value {value!r}, a ref; expected an array. Read it first: write "
+            "ref[...] instead of ref."
+        )
     dtype = getattr(getattr(value, "aval", None), "dtype", None)
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.wrap(put_leaf(dtype.unwrap(value), target, copy, name))
