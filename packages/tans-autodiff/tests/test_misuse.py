@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import tans_lax as lax
-from tans_autodiff import NotNeeded, custom_vjp, grad, jvp, linearize, vjp
+from tans_autodiff import NotNeeded, custom_vjp, fwd_and_bwd, grad, jvp, linearize, vjp
 from tans_batching import vmap
-from tans_core.errors import UnexpectedTracerError
+from tans_core.dtypes import float0
+from tans_core.errors import ConcretizationTypeError, UnexpectedTracerError
 from tans_xla import jit
 
 f32 = np.float32
@@ -31,7 +32,9 @@ def test_a_leaked_tracer_names_its_function(run, name):
         return lax.mul(x, x)
 
     run(square)
-    with pytest.raises(UnexpectedTracerError, match=rf"inside {name} of square at .*test_misuse"):
+    with pytest.raises(
+        UnexpectedTracerError, match=rf" inside {name} of square at .*test_misuse.py:\d+ was"
+    ):
         lax.neg(leaked[0])
 
 
@@ -77,3 +80,103 @@ def test_a_forward_rule_with_another_output_is_blamed():
     g.defvjp(doubled, lambda _, ct: (ct,))
     with pytest.raises(TypeError, match=r"doubled.*structure"):
         grad(jit(lambda x: g(x)["a"]))(1.0)
+
+
+@pytest.mark.parametrize("optimize_remat", [False, True])
+def test_a_forward_rule_is_blamed_without_jit(optimize_remat):
+    calls = []
+
+    def wrapped(x):
+        calls.append(x)
+        return {"a": x}
+
+    def bare(x):
+        return x, None
+
+    def doubled(x):
+        return {"a": lax.broadcast(x, (2,))}, None
+
+    f = custom_vjp(wrapped)
+    f.defvjp(bare, lambda _, ct: (ct,), optimize_remat=optimize_remat)
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"forward rule bare .*structure.*'a'"):
+            grad(lambda x: f(x)["a"])(1.0)
+    f.defvjp(doubled, lambda _, ct: (ct["a"],), optimize_remat=optimize_remat)
+    with pytest.raises(TypeError, match=r"forward rule doubled .*float32\[2\]"):
+        grad(lambda x: f(x)["a"])(1.0)
+    f.defvjp(lambda x: ({"a": x}, None), lambda _, ct: (ct["a"],))
+    calls.clear()
+    assert [float(grad(lambda x: f(x)["a"])(1.0)) for _ in range(3)] == [1, 1, 1]
+    assert len(calls) == 1
+
+
+def test_a_function_that_needs_concrete_values_has_a_rule():
+    f = custom_vjp(lambda x: x if float(x) > 0 else lax.neg(x))
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (lax.mul(ct, lax.sign(x)),))
+    assert float(grad(f)(-1.0)) == -1
+
+
+@pytest.mark.parametrize("argnums", [(0, 0), (1, -1)])
+def test_an_argument_that_is_selected_twice_is_refused(argnums):
+    for transform in (grad, lambda f, nums: fwd_and_bwd(f, nums)[0]):
+        with pytest.raises(ValueError, match="selected twice"):
+            transform(lax.mul, argnums)(1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("saveable", "path"),
+    [
+        (([{"w": False}], True), r"args_res\[0\]\[0\]\['w'\] = value;"),
+        (([{"w": True}], (True, (False,))), r"args_res\[1\] = value, the whole tuple"),
+    ],
+)
+def test_missing_values_say_where_to_assign(saveable, path):
+    one = np.ones((), f32)
+
+    def f(a, b):
+        return lax.mul(lax.mul(a[0]["w"], b[0]), b[1][0])
+
+    f_vjp = vjp(f, [{"w": one}], (one, (one,)), saveable_args=saveable)[1]
+    with pytest.raises(ValueError, match=path):
+        f_vjp(one)
+
+
+def test_saved_arguments_in_no_list_are_refused():
+    f_vjp = vjp(lax.sin, 1.0)[1].replace(args_res=None)
+    with pytest.raises(ValueError, match="args_res of type NoneType.*1 entries"):
+        f_vjp(1.0)
+
+
+def test_a_backward_function_takes_the_object_of_its_forward_function():
+    _, bwd = fwd_and_bwd(lax.sin, 0, jitted=False)
+    with pytest.raises(TypeError, match="bwd of sin: given float.*fwd"):
+        bwd(1.0, 1.0)
+
+
+def test_a_wrong_cotangent_is_named_by_the_path_of_its_output():
+    def f(x):
+        return {"a": (x, lax.convert_element_type(x, np.int32))}
+
+    f_vjp = vjp(f, np.ones(3, f32))[1]
+    right, short, none = np.ones(3, f32), np.ones(2, f32), np.zeros(3, float0)
+    with pytest.raises(ValueError, match=r"float32\[2\] for the output \['a'\]\[0\]"):
+        f_vjp({"a": (short, right)})
+    with pytest.raises(ValueError, match=r"\['a'\]\[1\]; expected float0\[3\]"):
+        f_vjp({"a": (right, short)})
+    with pytest.raises(ValueError, match=r"type float0\[3\] for the output \['a'\]\[0\]"):
+        f_vjp({"a": (none, none)})
+    assert f_vjp({"a": (right, none)})[0].shape == (3,)
+
+
+def test_a_vjp_object_prints_its_function():
+    def square(x):
+        return lax.mul(x, x)
+
+    shown = repr(vjp(square, 1.0)[1])
+    assert "BackwardProgram(square at " in shown
+    assert "object at 0x" not in shown
+
+
+def test_concrete_values_are_asked_for_in_a_plain_sentence():
+    with pytest.raises(ConcretizationTypeError, match=r"inside grad of .*test_misuse\.py:\d+; "):
+        grad(lambda x: lax.mul(x, float(x)))(1.0)

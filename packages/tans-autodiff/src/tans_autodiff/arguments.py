@@ -68,7 +68,7 @@ def positions(name: str, argnums: int | tuple[int, ...], count: int) -> tuple[in
 
     Raises:
       TypeError: there are fewer positional arguments than needed.
-      ValueError: a negative position lies before the first argument.
+      ValueError: a negative position lies before the first argument, or one is given twice.
     """
     nums = (argnums,) if isinstance(argnums, int) else argnums
     if not nums:
@@ -92,7 +92,18 @@ def positions(name: str, argnums: int | tuple[int, ...], count: int) -> tuple[in
                 "Count positions from 0, or from -1 for the last argument.",
             )
         )
-    return tuple(i % count for i in nums)
+    where = tuple(i % count for i in nums)
+    if len({*where}) < len(where):
+        raise ValueError(
+            message(
+                name,
+                f"argnums={argnums} and {count} positional argument{'' if count == 1 else 's'}, "
+                "so that one argument is selected twice",
+                "every position once",
+                "Leave the repeated position out, and use its result twice.",
+            )
+        )
+    return where
 
 
 def put(args: tuple[Any, ...], where: tuple[int, ...], values: Sequence[Any]) -> tuple[Any, ...]:

@@ -43,6 +43,9 @@ class BackwardProgram:
         """Types of the residuals, as the program expects them."""
         return tuple(self.linear.in_avals[: len(self.sources)])
 
+    def __repr__(self) -> str:
+        return f"BackwardProgram({described(self)})"
+
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled; what serialises programs replaces this by a `copyreg` reducer."""
         raise pickle.PicklingError(

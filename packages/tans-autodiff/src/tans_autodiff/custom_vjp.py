@@ -59,6 +59,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.optimize_remat = False
         self.generic_batching = False
         self._returns: Returns = "cotangents"
+        self._compared: set[Any] = set()
         self._positions = Positions("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
         self._name = getattr(fun, "__name__", type(fun).__name__)
 
@@ -91,6 +92,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         self.optimize_remat = optimize_remat
         self.generic_batching = generic_batching
         self._returns = "cotangents"
+        self._compared.clear()
 
     def defvjp_with_logs(
         self,
@@ -216,6 +218,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         check_distinct_refs("custom_vjp", self.fun, self._positions, in_tree, leaves)
         call = VJPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.fwd, call.bwd, call.returns = self.fwd, self.bwd, self._returns
+        call.compared = self._compared
         if self.rem is not None:
             call.fwd = ForwardThenAgain(self._name, self.fwd, self.rem)
         outs = custom_vjp_call_p.bind(

@@ -7,6 +7,8 @@ from typing import Any
 from tans_autodiff.arguments import Argnums, canonical_argnums, check_callable, positions, put
 from tans_autodiff.vjp import pullback
 from tans_autodiff.vjp_object import VJP
+from tans_core.debug_info import debug_info_of
+from tans_core.errors import message
 from tans_xla import jit
 
 type Function = Callable[..., Any]
@@ -59,6 +61,15 @@ def fwd_and_bwd(
         return pullback(of_selected, selected, kwargs, has_aux, saveable_args, None)
 
     def bwd(f_vjp: VJP, out_ct: Any) -> Any:
+        if not isinstance(f_vjp, VJP):
+            raise TypeError(
+                message(
+                    f"bwd of {debug_info_of('fwd_and_bwd', fun).name}",
+                    f"{type(f_vjp).__name__} as the first argument",
+                    "the VJP object that fwd returned",
+                    "Write out, f_vjp = fwd(*args), then bwd(f_vjp, ct).",
+                )
+            )
         cts = f_vjp(out_ct)
         return cts[0] if isinstance(nums, int) else cts
 

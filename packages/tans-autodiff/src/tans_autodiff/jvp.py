@@ -45,12 +45,12 @@ def bind_in(
 
 
 def inside(trace: Any) -> str:
-    """Say where a tracer belongs, such as ", inside grad of f at file.py:3"."""
+    """Say where a tracer belongs, such as " inside grad of f at file.py:3"."""
     if trace.origin is None:
         return ""
     info = debug_info_of(*trace.origin)
     place = f" at {info.location}" if str(info.location) else ""
-    return f", inside {trace.origin[0]} of {info.name}{place},"
+    return f" inside {trace.origin[0]} of {info.name}{place}"
 
 
 class JVPTracer(Tracer):

@@ -118,7 +118,7 @@ def spread_flags(name: str, flags: Pytree, args: Pytree, path: str = "") -> list
 
 
 def argument_path(in_tree: Any, index: int) -> str:
-    """Return the path of a flat argument, such as ``[0]['w']``."""
+    """Return the path of a leaf of an argument tuple or of an output, such as ``[0]['w']``."""
     pairs, _ = tree_flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
     return keystr(pairs[index][0])
 
@@ -126,12 +126,22 @@ def argument_path(in_tree: Any, index: int) -> str:
 def missing_text(args_res: Sequence[Pytree], function: str) -> str:
     """Name every value that must be restored before a VJP object can be applied."""
     pairs, _ = tree_flatten_with_path(tuple(args_res), is_leaf=is_mark)
-    lines = [
-        f"  - args{keystr(path)} of {function}" for path, leaf in pairs if type(leaf) is NotSaveable
-    ]
+    paths = [path for path, leaf in pairs if type(leaf) is NotSaveable]
+    where = _assignable(args_res, paths[0])
+    whole = "" if len(where) == len(paths[0]) else ", the whole tuple, since tuples don't change"
     return (
         "a VJP object was called while values that it does not hold are missing; expected:\n"
-        + "\n".join(lines)
-        + "\nPut them back, as in f_vjp.args_res[0] = value, or "
-        "use f_vjp.replace(args_res=...)."
+        + "\n".join(f"  - args{keystr(path)} of {function}" for path in paths)
+        + f"\nPut them back, as in f_vjp.args_res{keystr(where)} = value{whole}; or use "
+        "f_vjp.replace(args_res=...), which takes the arguments as they were."
     )
+
+
+def _assignable(args_res: Sequence[Pytree], path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the longest start of a path that can be assigned to: up to the first tuple."""
+    entry: Any = args_res[path[0].idx]
+    for i, key in enumerate(path[1:], 1):
+        if isinstance(entry, tuple):
+            return path[:i]
+        entry = entry[key.idx if hasattr(key, "idx") else key.key]
+    return path

@@ -24,7 +24,7 @@ from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.tracebacks import api_boundary
 from tans_core.tree_util import register_pytree_node
-from tans_core.types import AbstractValue, same_but_weak
+from tans_core.types import AbstractValue, ShapedArray, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_core.zeros import LinearInput, Zero
 
@@ -45,7 +45,7 @@ class VJP:
       out_tree: structure of the output.
       args_res: one entry per argument, mirroring it: the argument's value where the backward pass
         needs it, `NotNeeded` or `NotSaveable` elsewhere. Assign to it, or to the lists and dicts
-        inside it, to put values back.
+        inside it, to put values back; a tuple inside is assigned as a whole.
       opaque_residuals: other values computed by the forward pass.
       structured_residuals: values that rules of user primitives named, one entry per equation
         that saves some; exchange them, as with `replace`, to change what the backward pass reads.
@@ -208,6 +208,15 @@ class VJP:
         """Return one entry per argument leaf; a mark in place of an argument stands for all."""
         children = self.in_tree.children()
         leaves: list[Value] = []
+        if not isinstance(self.args_res, list | tuple):
+            raise ValueError(
+                message(
+                    f"VJP function of {self.fun.name}",
+                    f"args_res of type {type(self.args_res).__name__}",
+                    f"a list with {len(children)} entries, one per argument",
+                    "Assign to its entries, as in f_vjp.args_res[0] = value.",
+                )
+            )
         for i, entry in enumerate(self.args_res):
             own = tree.leaves(entry, is_leaf=is_mark)
             if is_mark(entry) and i < len(children):
@@ -244,9 +253,29 @@ class VJP:
                 )
             )
         return [
-            _check_cotangent(self.fun.name, i, ct, aval)
+            self._check_cotangent(i, ct, aval)
             for i, (ct, aval) in enumerate(zip(leaves, self.fun.out_avals, strict=True))
         ]
+
+    def _check_cotangent(self, index: int, ct: Value, out_aval: AbstractValue) -> Value:
+        expected = out_aval.to_cotangent()
+        is_float0 = getattr(ct, "dtype", None) == dtypes.float0
+        given = ShapedArray(ct.shape, dtypes.float0) if is_float0 else typeof(ct)
+        if same_but_weak(given, expected):
+            return Zero(expected) if is_float0 else ct
+        if dtype_of(expected) == dtypes.float0 and not is_hi_type(expected):
+            if getattr(ct, "shape", ()) == expected.shape:  # pyright: ignore[reportAttributeAccessIssue]
+                return Zero(expected)
+        path = argument_path(self.out_tree, index)
+        raise ValueError(
+            message(
+                f"VJP function of {self.fun.name}",
+                f"a cotangent of type {given.str_short(False)} for the output{path and ' '}{path}",
+                f"{expected.str_short(False)}, because that output had type "
+                f"{out_aval.str_short(False)}",
+                _remedy(given, expected),
+            )
+        )
 
 
 def _fits(x: Value, aval: AbstractValue) -> bool:
@@ -261,28 +290,7 @@ def _fits(x: Value, aval: AbstractValue) -> bool:
     return all(getattr(given, n, None) == getattr(aval, n, None) for n in ("shape", "dtype"))
 
 
-def _check_cotangent(name: str, index: int, ct: Value, out_aval: AbstractValue) -> Value:
-    expected = out_aval.to_cotangent()
-    given = typeof(ct) if getattr(ct, "dtype", None) != dtypes.float0 else None
-    if given is not None and same_but_weak(given, expected):
-        return ct
-    if dtype_of(expected) == dtypes.float0 and not is_hi_type(expected):
-        if getattr(ct, "shape", ()) == expected.shape:  # pyright: ignore[reportAttributeAccessIssue]
-            return Zero(expected)
-        given = given or expected
-    shown = given.str_short(False) if given is not None else f"float0{list(ct.shape)}"
-    raise ValueError(
-        message(
-            f"VJP function of {name}",
-            f"a cotangent of type {shown} for output {index}",
-            f"{expected.str_short(False)}, because that output had type "
-            f"{out_aval.str_short(False)}",
-            _remedy(given, expected),
-        )
-    )
-
-
-def _remedy(given: AbstractValue | None, expected: AbstractValue) -> str:
+def _remedy(given: AbstractValue, expected: AbstractValue) -> str:
     same = all(getattr(given, n, None) == getattr(expected, n, None) for n in ("shape", "dtype"))
     if not same:
         return "Convert the cotangent with .astype or .reshape."

@@ -51,7 +51,7 @@ class BatchTracer(Tracer):
             return plain
         info = debug_info_of("vmap", self._trace.of)
         place = f" at {info.location}" if str(info.location) else ""
-        return f"{plain}, inside vmap of {info.name}{place},"
+        return f"{plain} inside vmap of {info.name}{place}"
 
     @override
     def __repr__(self) -> str:

@@ -196,7 +196,8 @@ class ShapedArray(AbstractValue):
 
     @override
     def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
-        name = dtypes.short_name(self.dtype) if short_dtypes else str(self.dtype)
+        plain = short_dtypes or self.dtype == float0
+        name = dtypes.short_name(self.dtype) if plain else str(self.dtype)
         if self.memory_space is not None:
             name += f"<{self.memory_space}>"
         sharding = self._sharding

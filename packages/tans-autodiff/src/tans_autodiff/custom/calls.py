@@ -14,8 +14,10 @@ from tans_autodiff.custom.refs import check_no_refs_returned, check_residual_ref
 from tans_autodiff.signature import Positions
 from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 from tans_core import tree
+from tans_core.debug_info import debug_info_of
 from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
+from tans_core.staging import trace_to_jaxpr
 from tans_core.types import same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import Zero
@@ -120,11 +122,27 @@ class JVPCall(CustomCall):
 class VJPCall(CustomCall):
     """A call of a custom_vjp function."""
 
-    __slots__ = ("bwd", "fwd", "returns")
+    __slots__ = ("bwd", "compared", "fwd", "returns")
 
     fwd: Function
     bwd: Function
     returns: Returns
+    compared: set[Any]  # structures of arguments for which the forward rule has proved right
+
+    def recorded(self, primals: Sequence[Value]) -> ClosedJaxpr | None:
+        """Record the function, to compare the output of the forward rule with its output.
+
+        Returns:
+          None when that was done before, or when the function needs concrete values.
+        """
+        if self.in_tree in self.compared:
+            return None
+        try:
+            avals = [typeof(x) for x in primals]
+            return trace_to_jaxpr(self.primal, avals, debug_info_of("custom_vjp", self.fun))
+        except Exception:  # whatever the function does with values it has not when traced
+            self.out_tree = None
+            return None
 
     def forward(
         self, primals: Sequence[Value], nonzero: Sequence[bool]
@@ -164,6 +182,12 @@ def _name(fun: Function) -> str:
     return getattr(fun, "__name__", type(fun).__name__)
 
 
+def rule_name(rule: Function) -> str:
+    """Return the name of the user's function in a flat rule."""
+    owner = getattr(rule, "__self__", None)
+    return getattr(owner, "rule_name", None) or _name(getattr(owner, "fwd", rule))
+
+
 class UnderContext:
     """A flat rule that runs under the trace context of the call it belongs to."""
 
@@ -178,5 +202,4 @@ class UnderContext:
         return self._context.call(self._rule, *args)
 
     def __repr__(self) -> str:
-        owner = getattr(self._rule, "__self__", None)
-        return getattr(owner, "rule_name", None) or _name(getattr(owner, "fwd", self._rule))
+        return rule_name(self._rule)

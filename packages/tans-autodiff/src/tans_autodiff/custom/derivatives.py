@@ -1,10 +1,11 @@
 """Derivatives of custom calls: the rules that they carry."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_autodiff.custom import custom_jvp_call_p, custom_lin_p, custom_vjp_call_p, remat_opt_p
-from tans_autodiff.custom.calls import apply_body
+from tans_autodiff.custom.calls import VJPCall, apply_body, rule_name
 from tans_autodiff.custom.optimized import forward_operands
 from tans_autodiff.custom.pulls import AccumPull, Logged
 from tans_autodiff.jvp import has_tangent
@@ -72,10 +73,14 @@ def _custom_vjp_linearize(
 ) -> Any:
     check_captured(name, tangents[:captured])
     nonzero = tuple(type(t) is not Zero for t in tangents)
+    call = getattr(call_jaxpr, "__self__", None)
+    body = call.recorded(primals) if isinstance(call, VJPCall) else call_jaxpr
     outs, residuals, pull = rule(primals, nonzero)
     avals = [typeof(x) for x in outs]
-    if isinstance(call_jaxpr, ClosedJaxpr):
-        _check_outputs(name, rule, avals, call_jaxpr.out_avals)
+    if isinstance(body, ClosedJaxpr):
+        _check_outputs(name, rule, avals, body.out_avals)
+    if isinstance(call, VJPCall):
+        call.compared.add(call.in_tree)
     inexact = tuple(map(has_tangent, avals))
     found = custom_lin_p.bind(
         *residuals,
@@ -93,11 +98,12 @@ def _custom_vjp_linearize(
 
 def _check_outputs(name: str, rule: Any, given: Sequence[Any], expected: Sequence[Any]) -> None:
     """Raise when a forward rule returned other types than the function does."""
+    shown = rule_name(rule) if inspect.ismethod(rule) else repr(rule)
     for i, (own, wanted) in enumerate(zip(given, expected, strict=True)):
         if any(getattr(own, n, None) != getattr(wanted, n, None) for n in ("shape", "dtype")):
             raise TypeError(
                 message(
-                    f"custom VJP forward rule {rule!r} for function {name}",
+                    f"custom VJP forward rule {shown} for function {name}",
                     f"a primal output {i} of type {own.str_short(False)}",
                     f"that of the function's output, {wanted.str_short(False)}",
                     "Return the function's own output first.",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tans_autodiff.custom import remat_opt_p
+from tans_autodiff.custom.calls import rule_name
 from tans_core.dce import dce_jaxpr
 from tans_core.jaxpr import ClosedJaxpr, Eqn
 from tans_core.staging import lift_tracer_consts, trace_to_jaxpr
@@ -24,6 +25,9 @@ class OptimizedForward:
     def __init__(self, rule: Any, fun: Any) -> None:
         self._rule = rule
         self._fun = fun
+
+    def __repr__(self) -> str:
+        return rule_name(self._rule)
 
     def __call__(self, primals: Sequence[Value], nonzero: Sequence[bool]) -> Any:
         """Run the forward rule."""
