@@ -143,13 +143,13 @@ def test_missing_values_say_where_to_assign(saveable, path):
 
 def test_saved_arguments_in_no_list_are_refused():
     f_vjp = vjp(lax.sin, 1.0)[1].replace(args_res=None)
-    with pytest.raises(ValueError, match="args_res of type NoneType.*1 entries"):
+    with pytest.raises(ValueError, match=r"args_res of type NoneType.*1 entries"):
         f_vjp(1.0)
 
 
 def test_a_backward_function_takes_the_object_of_its_forward_function():
     _, bwd = fwd_and_bwd(lax.sin, 0, jitted=False)
-    with pytest.raises(TypeError, match="bwd of sin: given float.*fwd"):
+    with pytest.raises(TypeError, match=r"bwd of sin: given float.*fwd"):
         bwd(1.0, 1.0)
 
 
