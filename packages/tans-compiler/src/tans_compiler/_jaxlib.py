@@ -86,3 +86,46 @@ def _operations(line: Any) -> list[tuple[str, float, float]]:
         if operation is not None:
             found.append((str(operation), event.start_ns, event.duration_ns))
     return found
+
+
+def to_portable(module: Any, version: str) -> bytes:
+    """Return the versioned, portable form of a StableHLO module."""
+    return jaxlib_core.mlir.serialize_portable_artifact(
+        module, version, use_mixed_serialization=True
+    )
+
+
+def from_portable(data: bytes, context: Any) -> Any:
+    """Return the module in a portable artifact.
+
+    Raises:
+      JaxRuntimeError: the bytes hold none, or one of a newer version.
+    """
+    try:
+        return jaxlib_core.mlir.deserialize_portable_artifact(data, context)
+    except ValueError as error:
+        raise JaxRuntimeError(str(error)) from error
+
+
+def stablehlo_versions() -> tuple[str, str, str]:
+    """Return StableHLO's version, the one that was current 4 weeks ago, and the oldest readable."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    four_weeks = stablehlo.StablehloCompatibilityRequirement.WEEK_4
+    return (
+        stablehlo.get_current_version(),
+        stablehlo.get_version_from_compatibility_requirement(four_weeks),
+        stablehlo.get_minimum_version(),
+    )
+
+
+def __getattr__(name: str) -> Any:
+    # MLIR costs 15 to 20 ms and is loaded at the first use.
+    if name == "ir":
+        from jaxlib.mlir import ir as found
+    elif name == "func":
+        from jaxlib.mlir.dialects import func as found
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found

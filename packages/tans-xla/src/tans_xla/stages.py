@@ -85,7 +85,9 @@ class Traced(StageTypes):
         else:
             placement, outs = pure.placement(jitted, call, list(map(held, flat)), ins)
             donated = pure.donated
-        platforms = _platforms(lowering_platforms) or (lowering_platform(placement.devices[0]),)
+        platforms = checked_platforms(lowering_platforms, "lower: given lowering_platforms") or (
+            lowering_platform(placement.devices[0]),
+        )
         lowered = lower(
             (pure or program).closed,
             self.fun_name,
@@ -100,13 +102,18 @@ class Traced(StageTypes):
         return Lowered(self, lowered, platforms, placement, outs)
 
 
-def _platforms(given: Sequence[str] | None) -> tuple[str, ...]:
+def checked_platforms(given: Sequence[str] | None, where: str) -> tuple[str, ...]:
+    """Return platform names as a tuple; `where` opens the message.
+
+    Raises:
+      ValueError: there is no such platform, or `given` is one name and not a sequence.
+    """
     platforms = () if given is None else tuple(given)
     unknown = [p for p in platforms if p not in _PLATFORMS]
     if isinstance(given, str) or unknown:
         raise ValueError(
-            f"lower: given lowering_platforms={given!r}, expected a sequence of names among "
-            f"{', '.join(_PLATFORMS)}. Write for example lowering_platforms=('tpu',)."
+            f"{where}={given!r}, expected a sequence of names among "
+            f"{', '.join(_PLATFORMS)}. Write for example ('tpu',)."
         )
     return platforms
 

@@ -60,8 +60,8 @@ _PUBLIC: Final = {
 _SUBMODULES: Final = frozenset(
     """
     ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors experimental
-    ffi flatten_util image lax nn numpy ops precision random ref scipy sharding stages test_util
-    tree tree_util typing
+    export ffi flatten_util image lax nn numpy ops precision random ref scipy sharding stages
+    test_util tree tree_util typing
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
