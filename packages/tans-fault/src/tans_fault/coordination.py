@@ -36,7 +36,7 @@ class CoordinationClient:
 
     @property
     def raw(self) -> Any:
-        """jaxlib's client, for the runtime.
+        """The client of jaxlib, for the runtime.
 
         Raises:
           RuntimeError: it is not connected.

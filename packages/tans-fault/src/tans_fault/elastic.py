@@ -246,9 +246,7 @@ class _Loop:
         failed = {int(k.rpartition("/")[2]): text for k, text in votes if "/failed/" in k}
         return failed, any("/stop/" in k for k, _ in votes)
 
-    def _check(
-        self, machine: Machine, problem: Exception | None, problems: dict[int, str]
-    ) -> None:
+    def _check(self, machine: Machine, problem: Exception | None, problems: dict[int, str]) -> None:
         """Raise what the program is to see."""
         if problem is not None and not isinstance(problem, JaxRuntimeError):
             raise problem
@@ -307,9 +305,7 @@ def _on_host(leaf: Any) -> np.ndarray:
     return np.array(whole_value(leaf) if isinstance(leaf, ArrayImpl) else leaf)
 
 
-def _transfer(
-    client: CoordinationClient, key: str, source: int, data: bytes, view: View
-) -> bytes:
+def _transfer(client: CoordinationClient, key: str, source: int, data: bytes, view: View) -> bytes:
     """Return the bytes of `source` on all processes of the view."""
     wait = epochs.meeting_seconds() * 1000
     is_source = state.process_id == source

@@ -83,9 +83,9 @@ class LiveDevices:
     def _enter(self, devices: Sequence[Device], processes: tuple[int, ...]) -> Incarnations:
         view = state.views.get(processes) or epochs.exchange(processes)
         on_cpu = devices[0].platform == "cpu"
-        if state.recoverable and on_cpu and processes == state.everyone:
-            if epochs.has_joiner(view):
-                epochs.renew(view)
+        has_epochs = state.recoverable and on_cpu and processes == state.everyone
+        if has_epochs and epochs.has_joiner(view):
+            epochs.renew(view)
         return view
 
     def _remember(self, devices: Sequence[Device], view: Incarnations) -> None:

@@ -149,7 +149,9 @@ def assert_equal(
       AssertionError: they differ; on the processes whose values differ from the first one's.
     """
     expected = broadcast_one_to_all(in_tree, devices=devices)
-    same = tree.map(lambda a, b: np.array_equal(np.asarray(a), b, equal_nan=False), in_tree, expected)
+    same = tree.map(
+        lambda a, b: np.array_equal(np.asarray(a), b, equal_nan=False), in_tree, expected
+    )
     if not all(tree.leaves(same)):
         raise AssertionError(
             f"{fail_message or 'assert_equal: a value'} differs from that of the first process: "

@@ -146,6 +146,8 @@ def security(verify: bool | None, **given: str | None) -> dict[str, Any]:
 
 def heartbeat_seconds(given: int | None) -> int:
     """Return the heartbeat timeout: 10 s where only CPUs are used, else 100 s."""
+    if given is None and (text := environment("HEARTBEAT_TIMEOUT_SECONDS")):
+        given = int(text)
     if given is not None:
         return given
     return 10 if only_cpu() else 100
@@ -160,6 +162,8 @@ def only_cpu() -> bool:
 def set_collective_timeout(seconds: int | None) -> None:
     """Bound the wait of CPU collectives, which XLA reads from XLA_FLAGS at the first client."""
     flags = os.environ.get("XLA_FLAGS", "")
+    if seconds is None and (text := environment("COLLECTIVE_TIMEOUT_SECONDS")):
+        seconds = int(text)
     if seconds is None and COLLECTIVE_FLAG in flags:
         return
     kept = [flag for flag in flags.split() if not flag.startswith(COLLECTIVE_FLAG)]

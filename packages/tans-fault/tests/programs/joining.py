@@ -8,8 +8,8 @@ import numpy as np
 import tans
 from tans_fault import distributed
 
-ID = int(os.environ["TANS_TEST_ID"])
-COUNT = int(os.environ["TANS_TEST_COUNT"])
+ID = int(os.environ.get("TANS_TEST_ID", "0"))
+COUNT = int(os.environ.get("TANS_TEST_COUNT", "1"))
 
 
 def say(*words):

@@ -1,0 +1,43 @@
+"""An elastic loop under the launcher; a worker may end itself once, as told by its arguments.
+
+Arguments: folder of checkpoints, "WORKER:STEP:HOW" of the fault or "-". A file in the folder
+remembers that the fault has happened.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+from joining import say, total
+
+import tans
+import tans_fault
+from tans_fault import distributed
+from tans_fault.coordination import state
+
+folder, fault = Path(sys.argv[1]), sys.argv[2]
+distributed.initialize(initialization_timeout=60)
+me = tans.process_index()
+say("here", me, state.num_processes)
+
+
+def end_by_fault(step):
+    worker, at, how = (fault + "::").split(":")[:3]
+    mark = folder / "happened"
+    if fault != "-" and me == int(worker) and step >= int(at) and not mark.exists():
+        mark.touch()
+        if how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def step(info, state):
+    end_by_fault(info.index)
+    return state + total(info.devices, 12.0 / info.count)
+
+
+final = tans_fault.run_elastic(
+    step, np.zeros(2), steps=20, checkpoints=tans_fault.Checkpoints(folder), every=4
+)
+say("final", final.tolist())

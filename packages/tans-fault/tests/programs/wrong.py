@@ -1,0 +1,3 @@
+"""A program with a mistake."""
+
+raise ValueError("a mistake")
