@@ -7,7 +7,7 @@ from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
-from tans_core.refs import is_ref_type
+from tans_core.refs import freeze_p, get_p, is_ref_type, new_ref_p, swap_p
 from tans_core.rules import ContextRule
 from tans_core.values import typeof
 from tans_lax.control_flow.reach import reached_carry, through_smooth
@@ -76,16 +76,9 @@ def _scan_batch(
             "scan: given stacked values of a user type that are mapped by vmap too; expected "
             "mapped arrays, constants or carries. Take the values apart before the loop."
         )
-    pairs = zip(args[first_x:], dims[first_x:], strict=True)
-    if any(d == 0 and is_ref_type(typeof(x)) for x, d in pairs):
-        raise NotImplementedError(
-            "vmap of scan: given a ref among xs that is mapped along its first dimension, which is "
-            "the one that the loop runs over; expected another one, because a ref can't be "
-            "transposed. Use in_axes=1 for the ref, or close over it and index it."
-        )
     # Dimension 0 of xs is the loop's: a mapped dimension there moves to 1, which is 0 in a step.
-    xs = [move_axis(x, 0, 1) if d == 0 else x
-          for x, d in zip(args[first_x:], dims[first_x:], strict=True)]  # fmt: skip
+    moved = [d == 0 for d in dims[first_x:]]
+    xs = [_moved(x) if m else x for x, m in zip(args[first_x:], moved, strict=True)]
     xs_dims = [None if d is None else max(d - 1, 0) for d in dims[first_x:]]
     batched, dims_out = settle_dims(
         ctx, axis, jaxpr, dims[:num_consts], dims[num_consts:first_x], xs_dims
@@ -98,8 +91,20 @@ def _scan_batch(
         *args[:num_consts], *init, *xs,
         jaxpr=batched, num_consts=num_consts, num_carry=num_carry, **params,
     )  # fmt: skip
+    for x, m, other in zip(args[first_x:], moved, xs, strict=True):
+        if m and is_ref_type(typeof(x)):
+            swap_p.bind(x, move_axis(freeze_p.bind(other), 1, 0), transforms=())
     ys_dims = [None if d is None else d + 1 for d in dims_out[num_carry:]]
     return outs, [*dims_out[:num_carry], *ys_dims]
+
+
+def _moved(x: Value) -> Value:
+    """Move dimension 0 to 1; of a ref, in a new ref, which is written back after the loop."""
+    aval: Any = typeof(x)
+    if not is_ref_type(aval):
+        return move_axis(x, 0, 1)
+    value = move_axis(get_p.bind(x, transforms=()), 0, 1)
+    return new_ref_p.bind(value, memory_space=aval.memory_space, kind=aval.kind, pin=False)
 
 
 BATCHING: Final[dict[Primitive, ContextRule[Any]]] = {

@@ -40,7 +40,7 @@ def _scan_discharge(
     body, written = ctx.discharge(jaxpr)
     first_x = num_consts + num_carry
     whole = [i for i in written if i < num_consts]
-    rows = [i for i in written if i >= first_x]
+    rows = [i for i in written if i >= first_x and length]  # without a step, nothing is written
     consts = [i for i in range(num_consts) if i not in whole]
     xs = [i for i in range(first_x, len(operands)) if i not in rows]
     n_outs = len(jaxpr.out_avals)

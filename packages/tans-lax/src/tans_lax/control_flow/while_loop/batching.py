@@ -9,20 +9,18 @@ from typing import Any, Final
 from tans_core.context import AxisData, BatchContext, Dims
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
-from tans_core.refs import get_p, swap_p, writes
+from tans_core.refs import swap_p, writes
 from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.values import typeof
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.scan.batching import settle_dims
 from tans_lax.control_flow.while_loop import while_p
-from tans_lax.control_flow.while_loop.discharge import pure_loop
+from tans_lax.control_flow.while_loop.discharge import loop_of_values, value_of
 from tans_lax.elementwise.selection import select_n
 from tans_lax.reductions import reduce_or
 from tans_lax.rows import batch_to_front, move_axis
 from tans_lax.shape import broadcast_in_dim
-from tans_xla.discharge import discharged
-from tans_xla.ref_checks import identity, is_ref
 
 type Value = Any
 
@@ -85,24 +83,17 @@ def _on_values(
     first: int,
 ) -> tuple[list[Value], list[int | None]]:
     """Carry the values of the refs, so that lanes that are done write nothing; write them after."""
-    cond, body = discharged(cond_jaxpr), discharged(body_jaxpr)
-    if cond.written:
+    if writes(cond_jaxpr.effects):
         raise NotImplementedError(
             "vmap of while_loop: given a mapped condition that writes refs; expected one that only "
             "reads, because lanes that are done would go on writing. Write in the body."
         )
-    keys = [identity(x) if is_ref(x) else (i,) for i, x in enumerate(args[:first])]
-    types = [*cond_jaxpr.in_avals[:cond_nconsts], *body_jaxpr.in_avals[: first - cond_nconsts]]
-    loop = pure_loop(cond, body, keys, types, cond_nconsts, body_jaxpr.out_avals)
-
-    def value(i: int) -> Value:
-        return get_p.bind(args[i], transforms=()) if is_ref(args[i]) else args[i]
-
-    consts = [value(i) for i in loop.kept]
+    loop = loop_of_values(args[:first], cond_jaxpr, body_jaxpr, cond_nconsts)
+    consts = [value_of(args[i]) for i in loop.kept]
     outs, out_dims = _while_batch(
         ctx,
         axis,
-        [*consts, *consts, *map(value, loop.state), *args[first:]],
+        [*consts, *consts, *(value_of(args[i]) for i in loop.state), *args[first:]],
         (*(dims[i] for i in (*loop.kept, *loop.kept, *loop.state)), *dims[first:]),
         cond_jaxpr=loop.predicate(),
         body_jaxpr=loop.step,

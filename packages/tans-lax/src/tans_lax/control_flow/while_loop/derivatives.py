@@ -1,7 +1,8 @@
 """Derivatives of while: forward only. The tangents join the carry, the condition ignores them.
 
 Linearisation runs the loop once for the values and records a second loop that computes values and
-tangents together: the number of steps is not known, so nothing can be saved per step.
+tangents together: the number of steps is not known, so nothing can be saved per step. Refs are
+read before both and written after the first.
 """
 
 from collections.abc import Sequence
@@ -9,17 +10,24 @@ from typing import Any, Final, NoReturn
 
 from tans_core.context import JVPContext, LinearizeContext, Mask, SplitContext, merge, partition
 from tans_core.errors import message
-from tans_core.jaxpr import ClosedJaxpr
+from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
+from tans_core.staging import trace_to_jaxpr
+from tans_core.values import typeof
 from tans_core.zeros import is_zero, zero_tangent
 from tans_lax.control_flow.masks import grow_carry, split_at
+from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import pruned, rearranged, widened, without_effects
 from tans_lax.control_flow.reach import reached_carry, through_recorded, through_smooth
 from tans_lax.control_flow.while_loop import while_p
+from tans_lax.control_flow.while_loop.discharge import run_on_values
 from tans_lax.rows import instantiate_zeros
+from tans_xla.ref_checks import identity, is_ref
 
 type Value = Any
+
+_MEMO: Final[BodyMemo[ClosedJaxpr]] = BodyMemo()
 
 
 def _tangent_loop(
@@ -95,12 +103,47 @@ def _all_tangents(body: ClosedJaxpr, nz: Mask, nonzero: Sequence[Value]) -> list
 def _while_linearize(
     ctx: LinearizeContext, primals: Sequence[Value], tangents: Sequence[Value], **params: Any
 ) -> tuple[list[Value], list[Value]]:
+    if any(map(is_ref, primals)):
+        return _linearize_on_values(ctx, primals, tangents, params)
     outs = while_p.bind(*primals, **params)
     carry_tangents = tangents[params["cond_nconsts"] :]
     if all(map(is_zero, carry_tangents)):
         return outs, [zero_tangent(a) for a in params["body_jaxpr"].out_avals]
     _, outs_dot, nz = _tangent_loop(ctx, primals, tangents, **params, repeated=True)
     return outs, _all_tangents(params["body_jaxpr"], nz, outs_dot)
+
+
+def _linearize_on_values(
+    ctx: LinearizeContext,
+    primals: Sequence[Value],
+    tangents: Sequence[Value],
+    params: dict[str, Any],
+) -> tuple[list[Value], list[Value]]:
+    """Linearise the loop on the values of its refs: the second loop would find others in them."""
+    first_of: dict[Any, int] = {}
+    for i, x in enumerate(primals):
+        first_of.setdefault(identity(x) if is_ref(x) else (i,), i)
+    distinct = list(first_of.values())
+    places = tuple(
+        distinct.index(first_of[identity(x) if is_ref(x) else (i,)]) for i, x in enumerate(primals)
+    )
+    avals = [typeof(primals[i]) for i in distinct]
+    body = params["body_jaxpr"]
+    closed = _MEMO.get(
+        body,
+        (params["cond_jaxpr"], places, tuple(avals)),
+        lambda: trace_to_jaxpr(
+            lambda *args: run_on_values(*(args[i] for i in places), **params), avals
+        ),
+    )
+    own, own_dot = [primals[i] for i in distinct], [tangents[i] for i in distinct]
+    parts = ctx.linearize_jaxpr(closed, tuple(not is_zero(t) for t in own_dot))
+    results = eval_closed(parts.primal, *own)
+    count = len(closed.out_avals)
+    found = iter(results[count:])
+    residuals = [next(found) if i is None else own[i] for i in parts.forwards]
+    outs_dot = eval_closed(parts.linear, *residuals, *(t for t in own_dot if not is_zero(t)))
+    return results[:count], _all_tangents(body, parts.nonzero_out, outs_dot)
 
 
 def _while_partial_eval(

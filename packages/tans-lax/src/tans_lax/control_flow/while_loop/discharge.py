@@ -7,12 +7,14 @@ import numpy as np
 
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
+from tans_core.refs import get_p, swap_p
 from tans_core.staging import trace_to_jaxpr
 from tans_core.types import AbstractValue, ShapedArray
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import rearranged
 from tans_lax.control_flow.while_loop import while_p
-from tans_xla.discharge import DischargeContext, Discharged, Updates
+from tans_xla.discharge import DischargeContext, Discharged, Updates, discharged
+from tans_xla.ref_checks import identity, is_ref
 
 type Value = Any
 type Places = tuple[tuple[bool, int], ...]  # per constant: (whether it is carried, where)
@@ -34,14 +36,8 @@ def _while_discharge(
     types = [v.aval for v in invars[:first]]
     loop = pure_loop(cond, body, invars[:first], types, cond_nconsts, body_jaxpr.out_avals)
     consts = [operands[i] for i in loop.kept]
-    carry = [*(operands[i] for i in loop.state), *operands[first:]]
-    test, step, n_consts, n_state = loop.test, loop.step, len(consts), len(loop.state)
-    if cond.written:
-        carry = [*eval_closed(test, *consts, *carry), *operands[first:]]
-        step = _MEMO.get(step, (test, n_consts, n_state), lambda: _then_test(step, test, n_consts))
-        outs = _bind(consts, carry, _first_of(step.in_avals[n_consts:]), 0, step)[1:]
-    else:
-        outs = _bind(consts, carry, loop.predicate(), n_consts, step)
+    outs = loop.run(consts, [*(operands[i] for i in loop.state), *operands[first:]])
+    n_state = len(loop.state)
     new = {invars[i]: x for i, x in zip(loop.state, outs, strict=False)}
     updates = {i: new[v] for i, v in enumerate(invars[:first]) if v in new}
     return outs[n_state:], updates
@@ -55,16 +51,28 @@ class PureLoop(NamedTuple):
       state: for each written ref, which is carried, the number of the first constant it is.
       test: ``(*kept, *state, *carry) -> (predicate, *state)``.
       step: ``(*kept, *state, *carry) -> (*state, *carry)``.
+      tests_write: whether the condition writes refs.
     """
 
     kept: list[int]
     state: list[int]
     test: ClosedJaxpr
     step: ClosedJaxpr
+    tests_write: bool
 
     def predicate(self) -> ClosedJaxpr:
         """Return the test without its new state."""
         return rearranged(self.test, range(len(self.test.in_avals)), [0])
+
+    def run(self, consts: Sequence[Value], carry: Sequence[Value]) -> list[Value]:
+        """Bind the loop; `carry` and the results start with the state."""
+        n_consts, n_state = len(consts), len(self.state)
+        if not self.tests_write:
+            return _bind(consts, carry, self.predicate(), n_consts, self.step)
+        test, step = self.test, self.step
+        carry = [*eval_closed(test, *consts, *carry), *carry[n_state:]]
+        step = _MEMO.get(step, (test, n_consts, n_state), lambda: _then_test(step, test, n_consts))
+        return _bind(consts, carry, _first_of(step.in_avals[n_consts:]), 0, step)[1:]
 
 
 def pure_loop(
@@ -96,7 +104,36 @@ def pure_loop(
     shape = avals, len(kept), list(carry)
     test = _stepped(cond, where[:cond_nconsts], *shape, is_cond=True)
     step = _stepped(body, where[cond_nconsts:], *shape, is_cond=False)
-    return PureLoop(kept, state, test, step)
+    return PureLoop(kept, state, test, step, bool(cond.written))
+
+
+def loop_of_values(
+    args: Sequence[Value], cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int
+) -> PureLoop:
+    """Return the loop on values of a loop with the constants `args`, some of which are refs."""
+    keys = [identity(x) if is_ref(x) else (i,) for i, x in enumerate(args)]
+    types = [*cond_jaxpr.in_avals[:cond_nconsts], *body_jaxpr.in_avals[: len(args) - cond_nconsts]]
+    cond, body = discharged(cond_jaxpr), discharged(body_jaxpr)
+    return pure_loop(cond, body, keys, types, cond_nconsts, body_jaxpr.out_avals)
+
+
+def value_of(x: Value) -> Value:
+    """Return what a ref holds; other values as they are."""
+    return get_p.bind(x, transforms=()) if is_ref(x) else x
+
+
+def run_on_values(
+    *args: Value, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int,
+    body_nconsts: int,
+) -> list[Value]:  # fmt: skip
+    """Run a loop on the values of its refs, which are read before it and written after it."""
+    first = cond_nconsts + body_nconsts
+    loop = loop_of_values(args[:first], cond_jaxpr, body_jaxpr, cond_nconsts)
+    consts = [value_of(args[i]) for i in loop.kept]
+    outs = loop.run(consts, [*(value_of(args[i]) for i in loop.state), *args[first:]])
+    for i, new in zip(loop.state, outs, strict=False):
+        swap_p.bind(args[i], new, transforms=())
+    return outs[len(loop.state) :]
 
 
 def _bind(
