@@ -1,5 +1,6 @@
 """Jobs of real processes on the loopback interface, each bounded in time and ended afterwards."""
 
+import contextlib
 import os
 import queue
 import re
@@ -17,6 +18,9 @@ import pytest
 PROGRAMS = Path(__file__).parent / "programs"
 HEARTBEAT = 4
 COLLECTIVE = 6
+# What the acceptance list allows beyond a timeout, and what a busy machine needs on top.
+GRACE = 2.0
+BUSY = 12.0
 # A generous bound for anything that should take a moment, on a machine shared with others.
 SOON = 60.0
 
@@ -44,7 +48,12 @@ class Process:
         self._cursor = 0
         self._new: queue.Queue[str | None] = queue.Queue()
         self.popen = subprocess.Popen(
-            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -97,6 +106,19 @@ class Process:
             self.lines.append(line)
             self.times.append(time.monotonic())
 
+    def tell(self, line: str = "") -> None:
+        """Write a line to its standard input."""
+        self.popen.stdin.write(line + "\n")
+        self.popen.stdin.flush()
+
+    def still_runs(self, seconds: float) -> bool:
+        """Watch it for some time; return whether it has not ended."""
+        try:
+            self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
+
     def send(self, number: int) -> None:
         """Send a signal."""
         self.popen.send_signal(number)
@@ -111,6 +133,8 @@ class Process:
         if self.popen.poll() is None:
             self.send(signal.SIGCONT)
             self.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self.popen.stdin.close()
         self._reader.join()
 
 

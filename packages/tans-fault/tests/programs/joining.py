@@ -25,7 +25,7 @@ def join(**options):
         "num_processes": COUNT,
         "process_id": ID,
         "initialization_timeout": 60,
-        "heartbeat_timeout_seconds": 4,
+        "heartbeat_timeout_seconds": int(os.environ.get("TANS_TEST_HEARTBEAT", "4")),
         "shutdown_timeout_seconds": 30,
         "collective_timeout_seconds": 6,
         "start_service": False if standalone else None,

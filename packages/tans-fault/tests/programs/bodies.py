@@ -1,0 +1,45 @@
+"""Steps whose body fails on some process; argument: what goes wrong at step 2, on process 1.
+
+``bug``: an exception. ``partition``: the connections between the processes are cut.
+"""
+
+import contextlib
+import os
+import socket
+import sys
+
+from joining import ID, join, say, total
+
+import tans
+from tans_fault import ProcessFailureError, live_devices
+
+join()
+
+
+def cut_connections():
+    """Shut down all TCP connections except those to the coordinator."""
+    port = int(os.environ["TANS_TEST_ADDRESS"].rpartition(":")[2])
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            connection = socket.socket(fileno=os.dup(int(name)))
+            with connection:
+                ports = {connection.getpeername()[1], connection.getsockname()[1]}
+                if not ports & {port, port + 1}:
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+for step in range(4):
+    try:
+        with live_devices(tans.devices()) as alive:
+            if step == 2 and ID == 1 and sys.argv[1] == "bug":
+                raise KeyError("a local mistake")
+            if step == 2 and ID == 1 and sys.argv[1] == "partition":
+                cut_connections()
+            say(f"step {step} sum {total(alive, 1.0)}")
+    except ProcessFailureError as error:
+        say("failed", error)
+    except Exception as error:
+        say(f"raised {type(error).__name__} {str(error).splitlines()[0][:90]}")
+        break
+say("end")
+os._exit(0)

@@ -1,0 +1,161 @@
+"""Acceptance list: what can go wrong when a job starts; the store; errors of arguments."""
+
+import re
+import time
+
+import pytest
+from conftest import BUSY, free_port
+
+from tans_fault import distributed, live_devices
+from tans_fault.coordination import state
+
+INIT = 3
+
+
+def test_A12_a_missing_process_is_named(job):
+    made = job(3)
+    processes = [made.start("start", i, str(INIT)) for i in (0, 2)]
+    start = time.monotonic()
+    for process in processes:
+        process.expect("TimeoutError.*did not come: 1")
+        assert process.wait() == 1
+    assert time.monotonic() - start < INIT + 6 + BUSY
+
+
+def test_A13_a_wrong_address_is_an_error_and_not_an_abort(job):
+    made = job(2)
+    process = made.start("start", 1, str(INIT))
+    process.expect("TimeoutError.*nothing listens at coordinator_address 127.0.0.1")
+    assert process.wait() == 1
+
+
+def test_A19_an_id_that_is_taken_is_refused(job):
+    made = job(2)
+    first = [made.start("waiting", i) for i in range(2)]
+    for process in first:
+        process.expect("ready")
+    second = made.start("start", 1, str(INIT))
+    second.expect("ValueError.*process_id=1.*another process")
+    assert second.wait() == 1
+    for process in first:
+        process.tell("gather")
+    for process in first:
+        process.expect(r"gather \[0\.0, 2\.0\]")
+        process.tell("shutdown")
+    assert [process.wait() for process in first] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("env", "error"),
+    [
+        ({"TANS_TEST_COUNT": "3"}, "ValueError.*num_processes=3.*started for 2"),
+        ({"TANS_PROGRAM_DIGEST": "other"}, "RuntimeError.*program other.*installation and program"),
+    ],
+    ids=["count", "program"],
+)
+def test_another_count_or_program_is_refused(job, env, error):
+    made = job(2)
+    made.start("start", 0, "20")
+    second = made.start("start", 1, "20", **env)
+    second.expect(error)
+    assert second.wait() == 1
+
+
+def test_a_taken_port_is_named(job):
+    made = job(1)
+    made.start("waiting", 0).expect("ready")
+    second = made.start("start", 0, str(INIT))
+    second.expect(rf"RuntimeError.*roll call.*{made.port + 1}.*another port")
+    assert second.wait() == 1
+
+
+def test_A24_A25_A26_A27_the_store_and_a_job_of_one(job):
+    process = job(1).start("store", 0)
+    for pattern in (
+        "early RuntimeError .*distributed.initialize",
+        "alone RuntimeError .*not part of a multi-process job",
+        "duplicate JaxRuntimeError ALREADY_EXISTS",
+        "overwritten gave None",
+        "missing JaxRuntimeError NOT_FOUND",
+        "late JaxRuntimeError DEADLINE_EXCEEDED",
+        "number gave 10",
+        r"bytes gave b'\\x00x'",
+        r"folder gave \[\('a/b', '2'\), \('a/c'",
+        r"deleted gave \[\]",
+        "stranger JaxRuntimeError INVALID_ARGUMENT",
+        "outsider JaxRuntimeError INVALID_ARGUMENT",
+        "none ValueError .*no devices.*expected",
+        r"live gave \[CpuDevice\(id=0\)\]",
+        "body KeyError 'mine'",
+        r"remembered \{CpuDevice\(id=0\): \d+\}",
+        "done",
+    ):
+        process.expect(pattern)
+    assert process.wait() == 0
+
+
+def test_A26_live_devices_outside_of_a_job():
+    with pytest.raises(RuntimeError, match="not part of a multi-process job"):  # noqa: SIM117
+        with live_devices([]):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "facts"),
+    [
+        ({}, ValueError, "coordinator_address.*expected.*Pass"),
+        ({"coordinator_address": "h:1"}, ValueError, "num_processes was not given"),
+        ({"coordinator_address": "h:1", "num_processes": 2}, ValueError, "process_id was not"),
+        ({"coordinator_address": "h:1", "num_processes": 2, "process_id": 5}, ValueError, "id=5"),
+        ({"coordinator_address": "h:1", "num_processes": 2, "process_id": -1}, ValueError, "id=-1"),
+        ({"coordinator_address": "h:1", "num_processes": "2", "process_id": 0}, TypeError, "str"),
+        ({"coordinator_address": "h:1", "num_processes": 2, "process_id": 0.0}, TypeError, "float"),
+        ({"coordinator_address": "h", "num_processes": 2, "process_id": 0}, ValueError, "host:port"),
+        ({"cluster_detection_method": "nope"}, ValueError, "'nope'.*'slurm'"),
+        (
+            {
+                "coordinator_address": "h:1",
+                "num_processes": 2,
+                "process_id": 0,
+                "mtls_key_file": "k",
+            },
+            ValueError,
+            "mtls_key_file but not mtls_ca_file and mtls_cert_file",
+        ),
+        (
+            {
+                "coordinator_address": "h:1",
+                "num_processes": 2,
+                "process_id": 0,
+                "slice_index": 1,
+                "partition_index": 1,
+            },
+            ValueError,
+            "slice_index=1",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_arguments_leave_nothing_behind(given, error, facts):
+    from tans_xla import backend
+
+    if backend.is_started():
+        backend.drop_backend()
+    with pytest.raises(error, match=re.compile(facts, re.S)):
+        distributed.initialize(**given)
+    assert not distributed.is_initialized()
+    assert state.answer is None
+    assert state.roll is None
+
+
+def test_initialize_after_the_first_device_is_refused():
+    from tans_xla import backend
+
+    backend.devices()
+    with pytest.raises(RuntimeError, match="first use of a device"):
+        distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
+
+
+def test_shutdown_of_no_job_does_nothing():
+    distributed.shutdown()
+    assert not distributed.is_initialized()
