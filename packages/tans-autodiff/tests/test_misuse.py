@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tans_lax as lax
-from tans_autodiff import NotNeeded, custom_vjp, fwd_and_bwd, grad, jvp, linearize, vjp
+from tans_autodiff import NotNeeded, custom_jvp, custom_vjp, fwd_and_bwd, grad, jvp, linearize, vjp
 from tans_batching import vmap
 from tans_core.dtypes import float0
 from tans_core.errors import ConcretizationTypeError, UnexpectedTracerError
@@ -180,3 +180,60 @@ def test_a_vjp_object_prints_its_function():
 def test_concrete_values_are_asked_for_in_a_plain_sentence():
     with pytest.raises(ConcretizationTypeError, match=r"inside grad of .*test_misuse\.py:\d+; "):
         grad(lambda x: lax.mul(x, float(x)))(1.0)
+
+
+def with_rule(fwd, bwd):
+    f = custom_vjp(lambda x, y: lax.mul(x, y))
+    f.defvjp(fwd, bwd)
+    return grad(f)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "jit"])
+def test_rules_see_arrays_where_numbers_were_passed(wrap):
+    seen = []
+
+    def fwd(x, y):
+        seen.extend((x, y))
+        return lax.mul(x, y), (y, 2.0)
+
+    def bwd(residuals, ct):
+        seen.extend((*residuals, ct))
+        return ct, None
+
+    float(wrap(lambda x: with_rule(fwd, bwd)(x, 3.0))(1.0))
+    f = custom_jvp(lambda x, y: lax.mul(x, y))
+
+    @f.defjvp
+    def rule(primals, tangents):
+        seen.extend((*primals, *tangents))
+        return primals[0], tangents[0]
+
+    float(wrap(grad(lambda x: f(x, 3.0)))(1.0))
+    assert len(seen) == 9
+    assert all(hasattr(x, "aval") for x in seen)
+
+
+@pytest.mark.parametrize(
+    ("fwd", "bwd", "fact"),
+    [
+        (lambda x, y: (x, "res"), lambda _, ct: (ct, ct), "forward rule.*residual 'res'"),
+        (lambda x, y: (x, y), lambda _, ct: (ct, "ct"), r"backward rule.*output\[1\].*'ct'"),
+        (
+            lambda x, y: (x, y),
+            lambda _, ct: (lax.complex(ct, ct), None),
+            r"output\[0\].*complex64\[\].*real",
+        ),
+    ],
+    ids=["residual", "cotangent", "complex"],
+)
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "jit"])
+def test_wrong_values_of_rules_are_blamed_on_the_rule(wrap, fwd, bwd, fact):
+    with pytest.raises(TypeError, match=fact):
+        wrap(lambda x: with_rule(fwd, bwd)(x, x))(1.0)
+
+
+def test_rules_are_functions():
+    with pytest.raises(TypeError, match="defvjp: given None"):
+        custom_vjp(lax.sin).defvjp(lambda x: (x, None), None)
+    with pytest.raises(TypeError, match="defjvp: given 1"):
+        custom_jvp(lax.sin).defjvp(1)

@@ -97,6 +97,20 @@ def test_derivatives_of_top_k(check_derivatives):
     check_derivatives(lambda x: lax.sin(lax.top_k(x, 2, axis=0)[0]), x)
 
 
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
+def test_derivatives_of_nothing_to_sort(shape):
+    import tans_autodiff as autodiff
+
+    x = np.ones(shape, np.float32)
+    for axis in range(len(shape)):
+        for fn in (
+            lambda x, axis=axis: lax.sort(x, dimension=axis),
+            lambda x, axis=axis: lax.top_k(x, 0, axis=axis)[0],
+        ):
+            out, f_vjp = autodiff.vjp(fn, x)
+            assert f_vjp(out)[0].shape == shape
+
+
 def test_gradients_follow_the_stable_permutation():
     import tans_autodiff as autodiff
 

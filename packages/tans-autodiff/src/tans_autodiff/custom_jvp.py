@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.arguments import check_callable
 from tans_autodiff.custom import custom_jvp_call_p
 from tans_autodiff.custom.calls import JVPCall
 from tans_autodiff.custom.refs import check_distinct_refs
@@ -70,6 +71,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         Returns:
           `jvp`, so that this can be used as a decorator.
         """
+        check_callable("defjvp", jvp)
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
         return jvp

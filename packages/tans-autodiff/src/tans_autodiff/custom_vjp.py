@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.arguments import check_callable
 from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import Returns, VJPCall
 from tans_autodiff.custom.forward_again import ForwardThenAgain
@@ -85,6 +86,8 @@ class custom_vjp:  # noqa: N801  (JAX's name)
             cotangent for all elements; True gives it to the first one. False raises where that
             would matter.
         """
+        check_callable("defvjp", fwd)
+        check_callable("defvjp", bwd)
         self.fwd = fwd
         self.bwd = bwd
         self.rem = None

@@ -40,7 +40,16 @@ class _Context:
     def stacked(
         self, read: Callable[..., Any], mapped: Sequence[bool], length: int
     ) -> Callable[..., Any]:
-        return vmap(read, in_axes=tuple(0 if m else None for m in mapped), axis_size=length)
+        by_lane = vmap(read, in_axes=tuple(0 if m else None for m in mapped), axis_size=length)
+
+        def read_all(*values: Any) -> Any:
+            if not any(is_hi_type(typeof(x)) for x in values):
+                return by_lane(*values)
+            fixed, xs = partition(mapped, values)
+            # Values of user types are stacked by scan, which knows along what.
+            return scan(lambda _, row: (None, read(*merge(mapped, fixed, row))), None, xs, length)[1]
+
+        return read_all
 
 
 _context: Final = _Context()

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from tans_autodiff.results import tangent_result
+from tans_autodiff.results import as_array, tangent_result
 from tans_core import dtypes, tree
 from tans_core.dtypes import float0
 from tans_core.types import AbstractValue
@@ -69,9 +69,9 @@ def zero_from_primal(val: Value, symbolic_zeros: bool = False) -> Any:
 
 
 def to_rule(x: Value, symbolic: bool) -> Value:
-    """Return a tangent or cotangent as a rule sees it."""
+    """Return a tangent or cotangent as a rule sees it: an array, also where it is a number."""
     if type(x) is not Zero:
-        return x
+        return as_array(x)
     return SymbolicZero(x.aval) if symbolic else tangent_result(None, x.aval)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from tans_autodiff.captured_context import CapturedContext
 from tans_autodiff.custom.pulls import AccumPull, Pull
 from tans_autodiff.custom.refs import check_no_refs_returned, check_residual_refs
+from tans_autodiff.results import as_array
 from tans_autodiff.signature import Positions
 from tans_autodiff.symbolic_zero import CustomVJPPrimal, from_rule, to_rule
 from tans_core import tree
@@ -19,7 +20,7 @@ from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.staging import trace_to_jaxpr
 from tans_core.types import same_but_weak
-from tans_core.values import typeof
+from tans_core.values import is_value, typeof
 from tans_core.zeros import Zero
 
 type Function = Callable[..., Any]
@@ -76,7 +77,8 @@ class JVPCall(CustomCall):
         """Run the rule; a flat JVP rule."""
         rule_tangents = [to_rule(t, self.symbolic_zeros) for t in tangents]
         unflatten = self.in_tree.unflatten
-        result = self.rule(*self.static, unflatten(primals), unflatten(rule_tangents))
+        arrays = [as_array(x) for x in primals]
+        result = self.rule(*self.static, unflatten(arrays), unflatten(rule_tangents))
         if not (isinstance(result, tuple | list) and len(result) == 2):
             raise self._error(
                 f"a result {result!r} of type {type(result).__name__}",
@@ -148,9 +150,9 @@ class VJPCall(CustomCall):
         self, primals: Sequence[Value], nonzero: Sequence[bool]
     ) -> tuple[list[Value], list[Value], Function]:
         """Run the forward rule; a flat VJP rule."""
-        leaves: Sequence[Value] = primals
+        leaves: list[Value] = [as_array(x) for x in primals]
         if self.symbolic_zeros:
-            leaves = [CustomVJPPrimal(x, nz) for x, nz in zip(primals, nonzero, strict=True)]
+            leaves = [CustomVJPPrimal(x, nz) for x, nz in zip(leaves, nonzero, strict=True)]
         args = self.positions.join(self.static, self.in_tree.unflatten(leaves))
         result = self.fwd(*args)
         if not (isinstance(result, tuple | list) and len(result) == 2):
@@ -169,6 +171,13 @@ class VJPCall(CustomCall):
         self.out_tree = out_tree
         residuals, res_tree = tree.flatten(result[1])
         check_residual_refs(self, primals, residuals)
+        for x in residuals:
+            if not is_value(x):
+                raise self._forward_error(
+                    f"a residual {x!r} of type {type(x).__name__}",
+                    "arrays, or trees of them",
+                    "Make the value a nondiff argument, which bwd gets first.",
+                )
         in_avals = [typeof(x) for x in primals]
         kind = AccumPull if self.returns == "accums" else Pull
         return outs, residuals, kind(self, res_tree, out_tree, in_avals)

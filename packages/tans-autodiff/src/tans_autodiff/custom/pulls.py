@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tans_autodiff.accumulators import NullAccum, ValAccum
+from tans_autodiff.arguments import dtype_of
 from tans_autodiff.jvp import has_tangent
+from tans_autodiff.results import as_array
 from tans_autodiff.symbolic_zero import from_rule, to_rule
 from tans_core import tree
 from tans_core.accumulators import GradAccum
+from tans_core.dtypes import is_complex
 from tans_core.errors import UnexpectedTracerError, message
 from tans_core.types import AbstractValue
-from tans_core.values import typeof
+from tans_core.values import is_value, typeof
 from tans_core.zeros import Zero
 
 type Function = Callable[..., Any]
@@ -58,7 +61,8 @@ class Pull:
         call = self.call
         ct = self.out_tree.unflatten([to_rule(c, call.symbolic_zeros) for c in cts])
         try:
-            return call.bwd(*call.static, self.res_tree.unflatten(residuals), ct, *accums)
+            saved = self.res_tree.unflatten([as_array(x) for x in residuals])
+            return call.bwd(*call.static, saved, ct, *accums)
         except UnexpectedTracerError as error:
             raise _captured(call, error) from error
 
@@ -180,7 +184,22 @@ def _check_cotangent(call: Any, index: int, ct: Value, aval: AbstractValue) -> V
     ct = None if ct is None or not has_tangent(aval) else from_rule(ct)
     if ct is None or type(ct) is Zero:
         return Zero(expected)
+    if not is_value(ct):
+        raise _error(
+            call,
+            f"output[{index}], which is {ct!r} of type {type(ct).__name__}",
+            f"an array of type {expected.str_short(False)}",
+            "Return arrays; None stands for zeros.",
+        )
     given = typeof(ct)
+    if is_complex(dtype_of(given)) and not is_complex(dtype_of(expected)):
+        raise _error(
+            call,
+            f"output[{index}] of type {given.str_short(False)} for an argument of type "
+            f"{aval.str_short(False)}",
+            f"{expected.str_short(False)}: the cotangent of a real argument is real",
+            "Return its real part, as in ct.real.",
+        )
     if getattr(given, "shape", None) != getattr(expected, "shape", None):
         raise ValueError(
             message(

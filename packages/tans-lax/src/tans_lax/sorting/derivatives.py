@@ -22,6 +22,8 @@ def take_along(x: Value, indices: Value, axis: int) -> Value:
       axis: the axis that is indexed.
     """
     shape = typeof(indices).shape
+    if 0 in shape:  # nothing to read, which gather refuses
+        return lax.slice_in_dim(x, 0, shape[axis], axis=axis)
     others = tuple(d for d in range(len(shape)) if d != axis)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(),
