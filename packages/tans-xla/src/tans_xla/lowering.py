@@ -330,7 +330,9 @@ def _physical(op: TypedOp) -> tuple[TypedOp, dict[str, Any]]:
     physical_in = tuple(physical_aval(a) for a in op.in_avals)
     physical_out = tuple(physical_aval(a) for a in op.out_avals)
     rule = rules.to_lo.find(op.primitive)
-    params = op.params if rule is None else rule(op.in_avals, physical_in, **op.params)
+    # A ContextRule is for user types; on extended dtypes the operation keeps its params.
+    plain = rule is None or type(rule) is rules.ContextRule
+    params = op.params if plain else rule(op.in_avals, physical_in, **op.params)
     return TypedOp(op.primitive, physical_in, params, physical_out, op.effects), params
 
 

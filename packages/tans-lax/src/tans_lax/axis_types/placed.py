@@ -7,10 +7,12 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from tans_core import is_evaluating, typeof
+from tans_core import is_evaluating, trace_to_jaxpr, typeof
 from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh
+from tans_core.errors import ShardingTypeError
 from tans_core.explicit_mode import spec_of
+from tans_core.jaxpr import eval_closed
 from tans_core.mesh import AxisType
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding
@@ -56,6 +58,8 @@ def _placed(
 def _switched(
     fun: Callable[..., Value], args: Sequence[Value], static: Hashable, out_sharding: Spec
 ) -> Value:
+    if (found := _where_it_lies(fun, args, static, out_sharding)) is not None:
+        return found
     outer = mesh_of(*map(typeof, args))
     types = dict.fromkeys(outer.explicit_axes, AxisType.Auto)
 
@@ -67,6 +71,27 @@ def _switched(
 
     meshes = outer, outer.update_axis_types(types)
     return call(lambda *xs: [fun(static, *xs)], args, meshes, [None] * len(args), outside)[0]
+
+
+def _where_it_lies(
+    fun: Callable[..., Value], args: Sequence[Value], static: Hashable, out_sharding: Spec
+) -> Value:
+    """Compute from reduced arrays on Explicit axes, if the result lies there as asked, else None.
+
+    Then cotangents are unreduced where the arrays are reduced, without a sum over devices.
+    """
+    avals = [typeof(x) for x in args]
+    if not any(spec_of(a).reduced for a in avals):
+        return None
+    try:
+        closed = trace_to_jaxpr(lambda *xs: [fun(static, *xs)], avals)
+    except ShardingTypeError:
+        return None
+    (aval,) = closed.out_avals
+    target = as_named(out_sharding, aval, "out_sharding")
+    if spec_of(aval) != target.spec.padded(aval.ndim):
+        return None
+    return eval_closed(closed, *args)[0]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray
+from tans_core.dtypes import is_complex
 from tans_core.errors import message
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import named_sharding
@@ -18,6 +19,7 @@ from tans_lax.collectives import primitives as p
 from tans_lax.collectives.groups import Groups
 from tans_lax.collectives.names import AxisName, as_names
 from tans_lax.reductions.lowering import monoid_body
+from tans_lax.reductions.monoids import MONOIDS
 from tans_xla import hlo
 from tans_xla.partition_index import position_along
 from tans_xla.sdy_attributes import manual_computation
@@ -69,11 +71,35 @@ def _attributes(mesh: Any, names: Names, groups: Groups) -> dict[str, Any]:
 
 def _reduction(name: str) -> Callable[..., Any]:
     def lower(ctx: Any, x: IrValue, *, axes: Names, axis_index_groups: Groups = None) -> IrValue:
-        mesh = _mesh(ctx, axes)
-        attributes = _attributes(mesh, axes, axis_index_groups)
+        attributes = _attributes(_mesh(ctx, axes), axes, axis_index_groups)
+        if name != "sum" and is_complex(ctx.avals_in[0].dtype):
+            return _gathered_extremum(ctx, x, attributes, name)
         return _with_body("stablehlo.all_reduce", ctx, x, attributes, name)
 
+    return _unless_empty(lower)
+
+
+def _unless_empty(rule: Callable[..., IrValue]) -> Callable[..., IrValue]:
+    """Without elements there is nothing to communicate, and StableHLO refuses most of it."""
+
+    def lower(ctx: Any, x: IrValue, **params: Any) -> IrValue:
+        (aval,) = ctx.avals_out
+        return rule(ctx, x, **params) if aval.size else hlo.zeros(aval)
+
     return lower
+
+
+def _gathered_extremum(ctx: Any, x: IrValue, attributes: dict[str, Any], name: str) -> IrValue:
+    """Compare complex numbers on every device: XLA reduces over devices by named operations."""
+    (aval,) = ctx.avals_in
+    count = hlo.ir.DenseElementsAttr(attributes["replica_groups"]).type.shape[1]
+    attributes["all_gather_dim"] = hlo.i64(0)
+    x = hlo.reshape(x, ShapedArray((1, *aval.shape), aval.dtype))
+    kind = hlo.tensor_type((count, *aval.shape), aval.dtype)
+    x = hlo.op1("stablehlo.all_gather", kind, [x], attributes)
+    init = hlo.full(ShapedArray((), aval.dtype), MONOIDS[name].identity(aval.dtype))
+    body = monoid_body(name, aval.dtype)
+    return hlo.reduce([x], [init], (0,), ctx.result_types, body)[0]
 
 
 def _with_body(operation: str, ctx: Any, x: IrValue, attributes: Any, name: str) -> IrValue:
@@ -237,11 +263,11 @@ LOWERING: Final[dict[Primitive, Callable[..., Any]]] = {
     p.psum_p: _reduction("sum"),
     p.pmax_p: _reduction("max"),
     p.pmin_p: _reduction("min"),
-    p.ppermute_p: _ppermute,
-    p.pbroadcast_p: _pbroadcast,
-    p.all_gather_p: _all_gather,
-    p.all_to_all_p: _all_to_all,
-    p.reduce_scatter_p: _reduce_scatter,
+    p.ppermute_p: _unless_empty(_ppermute),
+    p.pbroadcast_p: _unless_empty(_pbroadcast),
+    p.all_gather_p: _unless_empty(_all_gather),
+    p.all_to_all_p: _unless_empty(_all_to_all),
+    p.reduce_scatter_p: _unless_empty(_reduce_scatter),
     p.axis_index_p: _axis_index,
     p.ragged_all_to_all_p: _ragged,
     p.psum_invariant_p: _reduction("sum"),
@@ -250,7 +276,7 @@ LOWERING: Final[dict[Primitive, Callable[..., Any]]] = {
     p.preduced_p: _unchanged,
     p.vary_unreduced_cast_p: _unchanged,
     p.reduced_vary_cast_p: _unchanged,
-    p.all_gather_invariant_p: _all_gather,
-    p.all_gather_reduced_p: _all_gather,
-    p.unreduced_reduce_scatter_p: _reduce_scatter,
+    p.all_gather_invariant_p: _unless_empty(_all_gather),
+    p.all_gather_reduced_p: _unless_empty(_all_gather),
+    p.unreduced_reduce_scatter_p: _unless_empty(_reduce_scatter),
 }

@@ -177,7 +177,8 @@ def pmax(x: Any, axis_name: AxisNames, *, axis_index_groups: IndexGroups = None)
     """Take the maximum over all elements of a named axis; every element gets it.
 
     Args:
-      x: tree of arrays of any shape.
+      x: tree of arrays of any shape. Complex numbers are ordered by real, then by imaginary part;
+        theirs are gathered before they are compared.
       axis_name: a bound name, or several.
       axis_index_groups: partition of the axis; the maximum is within each group.
 
@@ -194,7 +195,8 @@ def pmin(x: Any, axis_name: AxisNames, *, axis_index_groups: IndexGroups = None)
     """Take the minimum over all elements of a named axis; every element gets it.
 
     Args:
-      x: tree of arrays of any shape.
+      x: tree of arrays of any shape. Complex numbers are ordered by real, then by imaginary part;
+        theirs are gathered before they are compared.
       axis_name: a bound name, or several.
       axis_index_groups: partition of the axis; the minimum is within each group.
 

@@ -22,6 +22,7 @@ from tans_lax.gather_scatter.primitives import (
     scatter_p,
     scatter_sub_p,
 )
+from tans_lax.gather_scatter.spread import by_device
 from tans_xla import hlo
 from tans_xla.physical import physical_aval
 
@@ -132,7 +133,7 @@ def _spread(mask: IrValue, aval: ShapedArray, dims: Sequence[int]) -> IrValue:
 def _scatter_lower(combine: Callable[[Any, IrValue, IrValue], IrValue]) -> LoweringRule:
     """Make a rule; ``combine(ctx, old, update)`` returns the new element."""
 
-    def rule(
+    def emit(
         ctx: Any,
         x: IrValue,
         indices: IrValue,
@@ -168,7 +169,7 @@ def _scatter_lower(combine: Callable[[Any, IrValue, IrValue], IrValue]) -> Lower
                 hlo.ret([combine(ctx, old, update)])
         return out.results[0]
 
-    return rule
+    return by_device(emit)
 
 
 def _with_index(

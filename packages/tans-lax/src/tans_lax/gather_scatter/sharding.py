@@ -2,11 +2,16 @@
 
 They resolve when every indexed dimension of the operand is unsharded or taken in full. A dimension
 of the result comes from a window dimension of the operand or from a dimension of the indices.
+
+Where the operand of a gather is reduced, every device has a whole copy and may look up its own part
+of the indices: the result is sharded as they are, and no longer reduced along those axes. The
+transpose is a sum into zeros that are unreduced: every device adds its own updates to its addend.
 """
 
 from typing import Any, Final
 
 from tans_core.explicit_mode import ShardingContext, spec_of
+from tans_core.partition_spec import PartitionSpec
 from tans_core.primitive import Primitive
 from tans_lax.gather_scatter import (
     gather_p,
@@ -17,6 +22,7 @@ from tans_lax.gather_scatter import (
     scatter_p,
     scatter_sub_p,
 )
+from tans_lax.gather_scatter.spread import spread_axes
 from tans_lax.propagation import Rule, Spec, entries_of, refuse_unreduced, states_like
 
 _REMEDY: Final = "Reshard an operand, or say what you want: x.at[...].get(out_sharding=)."
@@ -41,18 +47,27 @@ def _gather(
                 f"dimension {d} of the operand is sharded and indexed; expected it unsharded or "
                 f"taken in full. {_REMEDY}"
             )
-    _check_indices(ctx, of_indices, indices_batch, [own[d] for d in operand_batch])
+    spec = spec_of(operand)
+    paired = [own[d] for d in operand_batch]
+    looked_up = _check_indices(ctx, of_indices, indices_batch, paired, spec.reduced)
     for d, at in zip(operand_batch, indices_batch, strict=True):
         of_indices[at] = of_indices[at] or own[d]
     kept = iter([own[d] for d in range(operand.ndim) if d not in (*collapsed, *operand_batch)])
     batch = iter(of_indices)
-    return states_like(operand, [next(kept if d in window else batch) for d in range(ctx.out.ndim)])
+    entries = [next(kept if d in window else batch) for d in range(ctx.out.ndim)]
+    return PartitionSpec(*entries, reduced=spec.reduced - looked_up)
 
 
 def _check_indices(
-    ctx: ShardingContext, of_indices: list[Any], batch: tuple[int, ...], paired: list[Any]
-) -> None:
-    if any(e is not None for d, e in enumerate(of_indices) if d not in batch):
+    ctx: ShardingContext,
+    of_indices: list[Any],
+    batch: tuple[int, ...],
+    paired: list[Any],
+    whole: frozenset[Any],
+) -> frozenset[Any]:
+    """Check the indices; return the axes over which they are spread, all of them in `whole`."""
+    spread = spread_axes(of_indices, batch)
+    if spread - whole:
         ctx.refuse(
             "the indices are sharded, so the result's sharding is ambiguous; expected replicated "
             f"indices. {_REMEDY}"
@@ -63,6 +78,7 @@ def _check_indices(
                 f"paired batching dimensions are sharded as {entry!r} and {of_indices[at]!r}; "
                 f"expected one of them unsharded, or the same. {_REMEDY}"
             )
+    return spread
 
 
 def _scatter(is_linear: bool) -> Rule:
@@ -75,12 +91,13 @@ def _scatter(is_linear: bool) -> Rule:
         dimension_numbers: Any,
         **_: Any,
     ) -> Spec:
-        _check_states(ctx, operand, indices, updates, is_linear)
         window, inserted, _mapped, operand_batch, indices_batch = dimension_numbers
         own, of_updates = entries_of(operand), entries_of(updates)
-        _check_indices(
-            ctx, entries_of(indices)[:-1], indices_batch, [own[d] for d in operand_batch]
-        )
+        of_indices = entries_of(indices)[:-1]
+        addends = spec_of(operand).unreduced if is_linear else frozenset()
+        paired = [own[d] for d in operand_batch]
+        spread = _check_indices(ctx, of_indices, indices_batch, paired, addends)
+        _check_states(ctx, operand, indices, updates, is_linear, spread)
         out = list(own)
         full = [d for d in range(operand.ndim) if d not in (*inserted, *operand_batch)]
         for d, at in zip(full, window, strict=True):
@@ -94,11 +111,12 @@ def _scatter(is_linear: bool) -> Rule:
             if own[d] is not None:
                 _refuse_window(ctx, d)
         batch = [at for at in range(updates.ndim) if at not in window]
-        if any(of_updates[at] is not None for i, at in enumerate(batch) if i not in indices_batch):
-            ctx.refuse(
-                "the updates are sharded along dimensions of the indices; expected them "
-                f"replicated there. {_REMEDY}"
-            )
+        for i, at in enumerate(batch):
+            if i not in indices_batch and of_updates[at] != of_indices[i]:
+                ctx.refuse(
+                    f"the indices are sharded as {of_indices[i]!r} along a dimension where the "
+                    f"updates are sharded as {of_updates[at]!r}; expected the same. {_REMEDY}"
+                )
         for d, i in zip(operand_batch, indices_batch, strict=True):
             out[d] = out[d] or of_updates[batch[i]]
         return states_like(operand, out)
@@ -107,15 +125,21 @@ def _scatter(is_linear: bool) -> Rule:
 
 
 def _check_states(
-    ctx: ShardingContext, operand: Any, indices: Any, updates: Any, is_linear: bool
+    ctx: ShardingContext,
+    operand: Any,
+    indices: Any,
+    updates: Any,
+    is_linear: bool,
+    spread: frozenset[Any],
 ) -> None:
     refuse_unreduced(ctx, indices)
     if not is_linear:
         refuse_unreduced(ctx, operand, updates)
     one, other = spec_of(operand), spec_of(updates)
-    if one.unreduced != other.unreduced or one.reduced != other.reduced:
+    if one.unreduced != other.unreduced | spread or one.reduced != other.reduced:
         ctx.refuse(
-            "expected operand and updates that are unreduced or reduced along the same axes. "
+            "expected operand and updates that are unreduced or reduced along the same axes"
+            f"{f', and updates sharded over {sorted(map(str, spread))}' if spread else ''}. "
             "Reshard one of them."
         )
 

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from tans_core import ClosedJaxpr, Primitive, ShapedArray
 from tans_core.dtypes import is_complex
+from tans_core.explicit_mode import spec_of, type_sharding
+from tans_lax.propagation import states_like
 from tans_lax.reductions import (
     argmax_p,
     argmin_p,
@@ -56,11 +60,34 @@ def _named(name: str) -> Callable[..., IrValue]:
         if not axes:
             return x
         (aval,) = ctx.avals_in
+        if not _is_folded_over_devices(name, aval.dtype):
+            (x,) = _gathered(ctx, [x], axes)
         init = hlo.full(ShapedArray((), aval.dtype), identity(aval.dtype))
         (out,) = hlo.reduce([x], [init], axes, ctx.result_types, monoid_body(name, aval.dtype))
         return out
 
     return lower
+
+
+def _is_folded_over_devices(name: str, dtype: Any) -> bool:
+    """Whether XLA has a collective for a fold."""
+    if name in ("and", "or", "xor"):
+        return name != "xor" and dtype == np.bool_
+    return name not in ("max", "min") or not is_complex(dtype)
+
+
+def _gathered(ctx: Any, operands: Sequence[IrValue], axes: Sequence[int]) -> list[IrValue]:
+    """Gather the dimensions to fold: XLA folds over devices by a few named operations only."""
+    mesh = ctx.builder.mesh
+    avals = ctx.avals_in[: len(operands)]
+    if mesh is None or not any(a.is_sharded for a in avals):
+        return list(operands)
+    whole = []
+    for aval in avals:
+        entries = spec_of(aval).partitions
+        spec = states_like(aval, [None if d in axes else e for d, e in enumerate(entries)])
+        whole.append(aval.update(sharding=type_sharding(mesh.abstract_mesh, spec, aval.ndim)))
+    return ctx.constrain(operands, whole)
 
 
 def _arg_extremum(direction: str, start: Callable[[Any], Any]) -> Callable[..., IrValue]:
@@ -92,6 +119,7 @@ def _reduce_lower(
     ctx: Any, *operands: IrValue, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr
 ) -> list[IrValue]:
     count = len(operands) // 2
+    operands = (*_gathered(ctx, operands[:count], dimensions), *operands[count:])
 
     def body(*scalars: IrValue) -> Sequence[IrValue]:
         return ctx.inline(jaxpr, *scalars)

@@ -8,6 +8,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_core.partition_spec import PartitionSpec
 from tans_lax.linalg.determinants import det as lax_det
 from tans_lax.linalg.matrices import (
     diagonal,
@@ -21,6 +22,7 @@ from tans_lax.linalg.row_gather import take_rows
 from tans_lax.linalg.singular_values import svd
 from tans_lax.linalg.triangular_factors import lu
 from tans_lax.linalg.triangular_systems import triangular_solve
+from tans_lax.mesh.specs import partitions_like
 from tans_numpy.linalg.checks import check_matrices
 from tans_numpy.linalg.results import SlogdetResult
 from tans_numpy.manipulation import broadcast_shapes, broadcast_to, moveaxis, reshape
@@ -144,7 +146,12 @@ def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     dtype = real_dtype(aval.dtype)
     if rtol is None:
         rtol = dtype.type(10 * max(aval.shape[-2:]) * np.finfo(dtype).eps)
-    rtol = broadcast_to(lax.convert_element_type(rtol, dtype), aval.shape[:-2])
+    lies = partitions_like(a)
+    if lies is not None:
+        lies = lies.update(spec=PartitionSpec(*lies.spec.partitions[:-2]))
+    rtol = lax.convert_element_type(rtol, dtype)
+    lies = lies if typeof(rtol).ndim == 0 else None
+    rtol = broadcast_to(rtol, aval.shape[:-2], out_sharding=lies)
     return lax_pinv(a, lax.stop_gradient(rtol), hermitian=hermitian)
 
 
