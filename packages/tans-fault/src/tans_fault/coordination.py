@@ -125,6 +125,7 @@ class State:
       answer: the open line to the roll call.
       views: live processes at the last exchange among certain processes, by these.
       rounds: how many exchanges in a row gave that view, by the same key.
+      departures: how often each process had left the roll call before the last exchange.
       members: processes that share the present data plane.
       epoch: how many data planes this process has had.
     """
@@ -143,6 +144,7 @@ class State:
     answer: Answer | None = None
     views: dict[tuple[int, ...], Incarnations] = dataclasses.field(default_factory=dict)
     rounds: dict[tuple[int, ...], int] = dataclasses.field(default_factory=dict)
+    departures: dict[int, int] = dataclasses.field(default_factory=dict)
     members: Incarnations | None = None
     epoch: int = 0
 

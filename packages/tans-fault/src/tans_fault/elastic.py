@@ -223,7 +223,7 @@ class _Loop:
         data = dump(machine.state)
         mine = f"{machine.step} {hashlib.sha256(data).hexdigest()}"
         self.client.key_value_set(f"{key}/step/{state.process_id}", mine, allow_overwrite=True)
-        epochs.meet(f"{key}/step", dict(machine.view))
+        epochs.meet(f"{key}/here", dict(machine.view))
         posted = self.client.key_value_dir_get(f"{key}/step")
         if len({text for _, text in posted}) == 1:
             return machine.step, machine.state

@@ -13,7 +13,10 @@ first use of a device in a recoverable job takes part in an exchange.
 """
 
 import hashlib
-from typing import Any
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Final
 
 from tans_core import config_module as config
 from tans_core.errors import JaxRuntimeError
@@ -22,7 +25,9 @@ from tans_fault.coordination import CoordinationClient, Incarnations, connected_
 from tans_xla import backend
 
 # More than anyone should need between two barriers, beyond the time to be declared dead.
-_GRACE_SECONDS = 20
+_GRACE_SECONDS: Final = 20
+_SHORTEST_PAUSE: Final = 0.005
+_LONGEST_PAUSE: Final = 0.1
 
 
 def name_of_view(view: Incarnations) -> str:
@@ -38,7 +43,9 @@ def exchange(processes: tuple[int, ...] | None = None) -> Incarnations:
       processes: the processes to ask about, this one among them; all when left out.
     """
     processes = state.everyone if processes is None else processes
+    departures = state.answer.departures() if state.answer is not None else {}
     view = connected_client("exchange").get_live_nodes(processes)
+    state.departures = departures
     # Whoever is in a view was in each exchange that gave it, so all members count alike.
     again = state.views.get(processes) == view
     state.rounds[processes] = state.rounds.get(processes, 0) + 1 if again else 0
@@ -98,13 +105,45 @@ def _clear_rendezvous(client: CoordinationClient, view: Incarnations) -> None:
 
 
 def meet(name: str, view: Incarnations) -> None:
-    """Wait at a barrier for all processes of a view.
+    """Wait for all processes of a view to be here.
+
+    The service's own barrier would wait for a dead process until the time is over; the roll call
+    knows at once that one has left.
+
+    Args:
+      name: key-value prefix for this meeting, used once.
+      view: from the last exchange.
 
     Raises:
-      JaxRuntimeError: one of them did not come.
+      JaxRuntimeError: one of them left, or did not come in time.
     """
     client = connected_client("meet")
-    client.wait_at_barrier(name, meeting_seconds() * 1000, sorted(view))
+    client.key_value_set(f"{name}/{state.process_id}", "", allow_overwrite=True)
+    end = time.monotonic() + meeting_seconds()
+    pause = _SHORTEST_PAUSE
+    while True:
+        here = {int(key.rpartition("/")[2]) for key, _ in client.key_value_dir_get(name)}
+        missing = sorted(set(view) - here)
+        if not missing:
+            return
+        check_present(missing, end, name)
+        if state.answer is not None:
+            state.answer.pause(pause)
+        else:
+            threading.Event().wait(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def check_present(awaited: Sequence[int], end: float, what: str) -> None:
+    """Raise JaxRuntimeError if one of the awaited has left, or the time is over."""
+    left = state.answer.departures() if state.answer is not None else {}
+    gone = [p for p in awaited if left.get(p, 0) > state.departures.get(p, 0)]
+    if gone or time.monotonic() > end:
+        status = f"ABORTED: processes {gone} left" if gone else "DEADLINE_EXCEEDED: no sign"
+        raise JaxRuntimeError(
+            f"{status} while this process waited for {list(awaited)} at {what}; expected all to "
+            "come. Exchange who is alive, and begin again."
+        )
 
 
 def meeting_seconds() -> int:

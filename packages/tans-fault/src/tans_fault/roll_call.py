@@ -6,7 +6,8 @@ plus one). The connection stays open for as long as the process lives: an id is 
 when its holder is gone, and its end tells a process that the coordinator is gone.
 
 Messages are lines of JSON. A process sends ``{"call": ..., "id": ..., "count": ..., "same": ...}``;
-the answers are ``{"refused": kind, "text": ...}``, ``{"missing": [...]}`` and ``{"go": true}``.
+the answers are ``{"refused": kind, "text": ...}``, ``{"missing": [...]}`` and ``{"go": true}``,
+the latter two with ``"left": id`` when a process has gone.
 """
 
 import contextlib
@@ -87,7 +88,7 @@ class Server:
                 with self._lock:
                     self._present.pop(message["id"], None)
                     self._changed.notify_all()
-                self._report()
+                self._report(left=message["id"])
 
     def _admit(self, message: Message, connection: socket.socket) -> Message | None:
         """Add a process to the roll, or return why not."""
@@ -107,12 +108,13 @@ class Server:
             self._present[process] = connection
         return None
 
-    def _report(self) -> None:
-        """Tell all who is missing, or that all are here."""
+    def _report(self, left: int | None = None) -> None:
+        """Tell all who is missing, or that all are here; and who left."""
         with self._lock:
             missing = sorted(set(range(self._count)) - set(self._present))
             self._began |= not missing
-            message = {"go": True} if self._began else {"missing": missing}
+            message: Message = {"go": True} if self._began else {"missing": missing}
+            message |= {} if left is None else {"left": left}
             for connection in self._present.values():
                 with contextlib.suppress(OSError):
                     _send(connection, message)
@@ -139,6 +141,8 @@ class Answer:
         self._lines = connection.makefile("rb")
         self._claim = {"call": CALL, "id": process_id, "count": count, "same": same}
         self._closing = False
+        self._news = threading.Condition()
+        self._departures: dict[int, int] = {}
 
     def wait(self, seconds: float) -> None:
         """Claim the id and wait until all processes are present.
@@ -178,12 +182,29 @@ class Answer:
 
         def read() -> None:
             with contextlib.suppress(OSError, ValueError):
-                while self._lines.readline():
-                    pass
+                while line := self._lines.readline():
+                    self._note(json.loads(line))
             if not self._closing:
                 lost()
 
         threading.Thread(target=read, name="roll call watch", daemon=True).start()
+
+    def _note(self, message: Message) -> None:
+        with self._news:
+            left = message.get("left")
+            if left is not None:
+                self._departures[left] = self._departures.get(left, 0) + 1
+            self._news.notify_all()
+
+    def departures(self) -> dict[int, int]:
+        """Return how often each process has left so far."""
+        with self._news:
+            return dict(self._departures)
+
+    def pause(self, seconds: float) -> None:
+        """Wait for news, at most so long."""
+        with self._news:
+            self._news.wait(seconds)
 
     def close(self) -> None:
         """Leave: the id is free again."""

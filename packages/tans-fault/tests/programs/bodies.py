@@ -3,29 +3,16 @@
 ``bug``: an exception. ``partition``: the connections between the processes are cut.
 """
 
-import contextlib
 import os
-import socket
 import sys
 
+from cutting import cut_connections
 from joining import ID, join, say, total
 
 import tans
 from tans_fault import ProcessFailureError, live_devices
 
 join()
-
-
-def cut_connections():
-    """Shut down all TCP connections except those to the coordinator."""
-    port = int(os.environ["TANS_TEST_ADDRESS"].rpartition(":")[2])
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):
-            connection = socket.socket(fileno=os.dup(int(name)))
-            with connection:
-                ports = {connection.getpeername()[1], connection.getsockname()[1]}
-                if not ports & {port, port + 1}:
-                    connection.shutdown(socket.SHUT_RDWR)
 
 
 for step in range(4):

@@ -24,7 +24,7 @@ def step(info, state):
     share = sum((info.index + 1.0) * (i + 1) for i in parts)
     pause.wait(PAUSE)
     summed = total(info.devices, share)
-    return {"weight": state["weight"] * 0.5 + summed, "log": state["log"] * 31 + info.index + 1}
+    return {"weight": state["weight"] * 0.5 + summed, "log": (state["log"] * 31 + info.index + 1) % 1000003}
 
 
 def observe(report):
@@ -34,7 +34,7 @@ def observe(report):
 
 join()
 checkpoints = None if FOLDER == "-" else tans_fault.Checkpoints(FOLDER)
-initial = {"weight": np.full(3, 1.0), "log": np.zeros((), np.uint64)}
+initial = {"weight": np.full(3, 1.0), "log": np.zeros((), np.int64)}
 final = tans_fault.run_elastic(
     step, initial, steps=STEPS, checkpoints=checkpoints, every=5, observe=observe
 )
