@@ -17,8 +17,7 @@ REQUIRED = ("types", "lowering", "jvp", "transpose", "batching")
 # The rows that say "not differentiable"; a new one needs a decision, and a line here.
 NOT_DIFFERENTIABLE = set(
     """
-    geqrf hessenberg householder_product igamma_grad_a random_gamma_grad rng_uniform schur
-    select_and_scatter tridiagonal
+    geqrf hessenberg householder_product rng_uniform schur select_and_scatter tridiagonal
     """.split()
 )
 

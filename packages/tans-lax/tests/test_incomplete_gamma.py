@@ -91,6 +91,43 @@ def test_derivatives(check_derivatives):
         check_derivatives(lax.bessel_i1e, x, order=1)
 
 
+def test_second_derivatives(check_derivatives):
+    a, x = np.array([0.4, 2.5, 7.0, 30.0]), np.array([0.3, 4.0, 2.0, 25.0])
+    with enable_x64(True):
+        for fn in (lax.igamma, lax.igammac):
+            check_derivatives(fn, a, x, order=2)
+        for fn in (lax.igamma_grad_a, lax.random_gamma_grad):
+            check_derivatives(fn, a, x, order=1)
+            check_derivatives(lambda a, fn=fn: fn(a, 1.5), a, order=1)
+
+
+def test_second_derivatives_of_a_sample_hold_the_probability_fixed():
+    import tans_autodiff as autodiff
+
+    a, x = np.array([0.8, 2.5, 7.0]), np.array([0.3, 4.0, 6.0])
+    p, step = special.gammainc(a, x), 1e-3 * a
+    ahead, behind = (special.gammaincinv(a + s, p) for s in (step, -step))
+    slope = lax.random_gamma_grad
+    with enable_x64(True):
+        # x is a function of a whose slope is `slope`.
+        along = autodiff.jvp(slope, (a, x), (np.ones(3), np.asarray(slope(a, x))))[1]
+    np.testing.assert_allclose(along, (ahead - 2 * x + behind) / step**2, rtol=1e-5)
+
+
+def test_second_derivatives_in_narrow_dtypes():
+    import tans_autodiff as autodiff
+
+    a, x = np.array([0.8, 2.5, 7.0]), np.array([0.3, 4.0, 6.0])
+    slopes = {}
+    for dtype in ("float64", "float32", "bfloat16"):
+        with enable_x64(dtype == "float64"):
+            ins = [lax.convert_element_type(v, dtype) for v in (a, x)]
+            fn = lambda a, x: lax.reduce_sum(lax.random_gamma_grad(a, x), (0,))  # noqa: E731
+            slopes[dtype] = np.asarray(autodiff.grad(fn)(*ins)).astype(np.float64)
+    np.testing.assert_allclose(slopes["float32"], slopes["float64"], rtol=1e-4)
+    np.testing.assert_allclose(slopes["bfloat16"], slopes["float64"], rtol=0.05)
+
+
 def test_batching_is_a_loop():
     import tans_batching as batching
 
@@ -110,5 +147,3 @@ def test_errors():
 
     with pytest.raises(ValueError, match="stop_gradient"):
         autodiff.grad(lambda a: lax.betainc(a, 2.0, 0.5))(1.0)
-    with pytest.raises(NotImplementedError, match="second derivatives"):
-        autodiff.grad(autodiff.grad(lambda a: lax.igamma(a, 2.0)))(1.0)
