@@ -173,7 +173,7 @@ class Job:
             "TANS_TEST_ADDRESS": self.address,
             "TANS_TEST_STANDALONE": "1" if self.standalone else "",
             "TANS_ENABLE_RECOVERABILITY": "1" if self.recoverable else "0",
-            "PYTHONPATH": str(PROGRAMS),
+            "PYTHONPATH": os.pathsep.join([str(PROGRAMS), os.environ.get("PYTHONPATH", "")]),
             **(env or {}),
         }
         process = Process([sys.executable, *arguments], clean, name)

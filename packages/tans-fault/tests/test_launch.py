@@ -17,7 +17,8 @@ def launched(tmp_path):
 
     def start(*arguments, program="launched.py", fault="-", options=()):
         env = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "1"}
-        env |= {"PYTHONPATH": str(PROGRAMS), "https_proxy": "http://192.0.2.1:1"}
+        paths = [str(PROGRAMS), os.environ.get("PYTHONPATH", "")]
+        env |= {"PYTHONPATH": os.pathsep.join(paths), "https_proxy": "http://192.0.2.1:1"}
         command = [sys.executable, "-m", "tans_fault.launch", "--heartbeat-timeout", "4"]
         command += ["--collective-timeout", "8", "--timeout", "150", *options]
         command += [str(PROGRAMS / program), str(tmp_path), fault]

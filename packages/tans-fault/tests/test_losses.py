@@ -42,7 +42,8 @@ def check_next_step(process, count):
 
 
 @pytest.mark.parametrize(
-    "count", [2, pytest.param(3, marks=pytest.mark.faults), pytest.param(4, marks=pytest.mark.faults)]
+    "count",
+    [2, pytest.param(3, marks=pytest.mark.faults), pytest.param(4, marks=pytest.mark.faults)],
 )
 def test_A03_A04_A28_a_worker_killed_in_a_step(job, count):
     _, processes = run_until_step(job, count)
@@ -61,7 +62,7 @@ def test_A01_a_lost_worker_ends_a_job_that_can_lose_none(job):
     for process in processes[:2]:
         assert process.wait(HEARTBEAT + GRACE + BUSY) != 0
         assert time.monotonic() - start < HEARTBEAT + GRACE + BUSY
-        assert re.search(r"unhealthy.*: 2|task.*2|coordinator lost", "\n".join(process.lines))
+        assert re.search(r"unhealthy[^\n]*:\n2\n", "\n".join(process.lines))
 
 
 @pytest.mark.faults

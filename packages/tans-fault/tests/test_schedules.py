@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import SOON
 
-STEPS = 24
+STEPS = 16
 IN_CI = 5
 IN_ALL = 50
 
@@ -26,7 +26,9 @@ def expected_states():
 
 def check_lines(process, states):
     """Every step follows the one before and leads to the state that it must lead to."""
-    found = re.findall(r"^(step|synced) (\d+) alive \S.*state (\w+)$", "\n".join(process.lines), re.M)
+    found = re.findall(
+        r"^(step|synced) (\d+) alive \S.*state (\w+)$", "\n".join(process.lines), re.M
+    )
     last = None
     for event, text, digest in found:
         step = int(text)
@@ -42,10 +44,10 @@ def check_lines(process, states):
 def run(job, seed, folder):
     """Play one schedule; return all processes that ever were."""
     choose = random.Random(seed)
-    count = choose.choice([2, 3, 3, 4])
+    count = 2 + (0, 1, 0, 1, 0, 2, 1)[seed % 7]
     made = job(count, standalone=True)
     arguments = (str(STEPS), str(folder), "0.03")
-    env = {"TANS_TEST_HEARTBEAT": "3"}
+    env = {"TANS_TEST_HEARTBEAT": "3", "TANS_TEST_COLLECTIVE": "3"}
     running = {i: made.start("elastic", i, *arguments, **env) for i in range(count)}
     first = list(running.values())
     at = 0

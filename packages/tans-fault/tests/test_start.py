@@ -110,7 +110,11 @@ def test_A26_live_devices_outside_of_a_job():
         ({"coordinator_address": "h:1", "num_processes": 2, "process_id": -1}, ValueError, "id=-1"),
         ({"coordinator_address": "h:1", "num_processes": "2", "process_id": 0}, TypeError, "str"),
         ({"coordinator_address": "h:1", "num_processes": 2, "process_id": 0.0}, TypeError, "float"),
-        ({"coordinator_address": "h", "num_processes": 2, "process_id": 0}, ValueError, "host:port"),
+        (
+            {"coordinator_address": "h", "num_processes": 2, "process_id": 0},
+            ValueError,
+            "host:port",
+        ),
         ({"cluster_detection_method": "nope"}, ValueError, "'nope'.*'slurm'"),
         (
             {

@@ -24,7 +24,10 @@ def step(info, state):
     share = sum((info.index + 1.0) * (i + 1) for i in parts)
     pause.wait(PAUSE)
     summed = total(info.devices, share)
-    return {"weight": state["weight"] * 0.5 + summed, "log": (state["log"] * 31 + info.index + 1) % 1000003}
+    return {
+        "weight": state["weight"] * 0.5 + summed,
+        "log": (state["log"] * 31 + info.index + 1) % 1000003,
+    }
 
 
 def observe(report):

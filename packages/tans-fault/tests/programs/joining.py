@@ -27,7 +27,7 @@ def join(**options):
         "initialization_timeout": 60,
         "heartbeat_timeout_seconds": int(os.environ.get("TANS_TEST_HEARTBEAT", "4")),
         "shutdown_timeout_seconds": 30,
-        "collective_timeout_seconds": 6,
+        "collective_timeout_seconds": int(os.environ.get("TANS_TEST_COLLECTIVE", "6")),
         "start_service": False if standalone else None,
     }
     distributed.initialize(**(given | options))

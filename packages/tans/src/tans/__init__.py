@@ -29,6 +29,7 @@ _PUBLIC: Final = {
     "tans_core.partition_spec": "P",
     "tans_core.sharding": "NamedSharding",
     "tans_compiler": "explain",
+    "tans_fault": "live_devices",
     "tans_sharding": "make_mesh pmap reshard set_mesh shard_map smap",
     "tans_xla": """
         CompilerEffortLevel Inline ShapeDtypeStruct block_until_ready default_backend device_count
@@ -59,9 +60,9 @@ _PUBLIC: Final = {
 }
 _SUBMODULES: Final = frozenset(
     """
-    ad_checkpoint core custom_batching custom_derivatives debug dlpack dtypes errors experimental
-    export ffi flatten_util image lax nn numpy ops precision random ref scipy sharding stages
-    test_util tree tree_util typing
+    ad_checkpoint core custom_batching custom_derivatives debug distributed dlpack dtypes errors
+    experimental export fault ffi flatten_util image lax nn numpy ops precision random ref scipy
+    sharding stages test_util tree tree_util typing
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
