@@ -57,7 +57,7 @@ def test_values_at_and_beyond_the_limits():
     nan = np.nan
     np.testing.assert_array_equal(lax.igamma(a, x), [0, 1, 1, nan, nan, nan, nan])
     np.testing.assert_array_equal(lax.igammac(a, x), [1, 0, 0, nan, nan, nan, nan])
-    np.testing.assert_array_equal(lax.igamma(a, x)[:3], special.gammainc(a, x)[:3])
+    np.testing.assert_array_equal(special.gammainc(a, x)[:3], [0, 1, 1])
     assert lax.igamma(a[:0], x[:0]).shape == (0,)
 
 
