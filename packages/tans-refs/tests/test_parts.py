@@ -141,3 +141,25 @@ def test_adding_bools_is_refused() -> None:
         with pytest.raises(TypeError, match="bool"):
             ref.addupdate(r, idx, x)
     assert r[...].tolist() == [False] * 3
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_writing_a_part_of_what_holds_an_element_twice(run: Any) -> None:
+    # Each write reaches the ref, though another copy of the same element is not written.
+    r = new_ref(jnp.arange(12.0).reshape(3, 4))
+    rows = r.at[jnp.array([0, 2, 2, 0])]
+    run(lambda: rows.set(jnp.array([50.0, 51.0]), (0, slice(1, 3))))()
+    run(lambda: rows.T.set(jnp.float32(60), (3, 1)))()
+    old = run(lambda: rows.at[1].swap(jnp.full(2, 70.0), slice(0, 2)))()
+    run(lambda: rows.addupdate(jnp.ones(2), (slice(0, 4, 3), 0)))()
+    assert old.tolist() == [8, 9]
+    assert r[...].tolist() == [[2, 50, 51, 3], [4, 5, 6, 7], [70, 70, 10, 60]]
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_writing_through_an_index_out_of_range(run: Any) -> None:
+    r = new_ref(jnp.zeros((3, 2)))
+    far = r.at[jnp.array([1, 9, -9])]
+    run(lambda: far.set(jnp.ones(3), (slice(None), 0)))()
+    run(lambda: far.addupdate(jnp.ones(3), (slice(None), 1)))()
+    assert r[...].tolist() == [[0, 0], [1, 1], [0, 0]]

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tans_lax as lax
-from tans_core.dtypes import is_complex, is_inexact
+from tans_core.hi_types import is_hi_type
 from tans_core.refs import Bitcast, Index, Pick, Reshape, Span, Transform, Transforms, Transpose
 from tans_core.values import typeof
 from tans_refs.parts import part_type, pick_position, split_leaves
 
 type Value = Any
 type Leaves = Sequence[Any]
+type Step = tuple[Transform, Leaves]
 
 
 def read_part(x: Value, transforms: Transforms, leaves: Leaves) -> Value:
@@ -27,9 +28,9 @@ def write_part(x: Value, transforms: Transforms, leaves: Leaves, new: Value) -> 
     if not transforms:
         return new
     steps = list(zip(transforms, split_leaves(transforms, leaves), strict=True))
-    parents = [x]
-    for t, own in steps[:-1]:
-        parents.append(_read(parents[-1], t, own))
+    if _selects_copies(steps):
+        return _put_positions(x, steps, new, lax.scatter)
+    parents = _parents(x, steps)
     for (t, own), parent in zip(reversed(steps), reversed(parents), strict=True):
         new = _write(parent, t, own, new)
     return new
@@ -41,37 +42,71 @@ def add_to_part(x: Value, transforms: Transforms, leaves: Leaves, addend: Value)
     Elements outside of the part keep their bits.
     """
     if not transforms:
-        return lax.add(x, addend)
-    t, own = transforms[0], split_leaves(transforms, leaves)[0]
-    rest, rest_leaves = transforms[1:], leaves[len(own) :]
-    if not rest and isinstance(t, Index):
-        return _put_index(x, t, own, addend, lax.scatter_add, lax.add)
-    part = _read(x, t, own)
-    if _may_repeat(t, own) and not any(isinstance(r, Bitcast) for r in rest):
-        addend = add_to_part(_nothing_like(part), rest, rest_leaves, addend)
-        return _put_index(x, t, own, addend, lax.scatter_add, lax.add)
-    return _write(x, t, own, add_to_part(part, rest, rest_leaves, addend))
+        aval: Any = typeof(x)
+        return aval.vspace_add(x, addend) if is_hi_type(aval) else lax.add(x, addend)
+    if any(isinstance(t, Bitcast) for t in transforms):
+        part = lax.add(read_part(x, transforms, leaves), addend)
+        return write_part(x, transforms, leaves, part)
+    steps = list(zip(transforms, split_leaves(transforms, leaves), strict=True))
+    if _selects_copies(steps):
+        return _put_positions(x, steps, addend, lax.scatter_add)
+    is_last = True
+    for (t, own), parent in zip(reversed(steps), reversed(_parents(x, steps)), strict=True):
+        if is_last and isinstance(t, Index):
+            addend = _put_index(parent, t, own, addend, lax.scatter_add, lax.add)
+            is_last = False
+        else:
+            addend = _write(parent, t, own, addend)
+    return lax.add(x, addend) if is_last else addend
 
 
-def _nothing_like(x: Value) -> Value:
-    """Return what changes no bit when it is added: -0.0, since 0.0 would make 0.0 of -0.0."""
-    dtype = typeof(x).dtype
-    if is_complex(dtype):
-        return lax.full_like(x, complex(-0.0, -0.0))
-    return lax.full_like(x, -0.0 if is_inexact(dtype) else 0)
+def _parents(x: Value, steps: Sequence[Step]) -> list[Value]:
+    """Return what each step selects from."""
+    parents = [x]
+    for t, own in steps[:-1]:
+        parents.append(_read(parents[-1], t, own))
+    return parents
 
 
-def _may_repeat(t: Transform, leaves: Leaves) -> bool:
-    """Whether a transform may select an element twice."""
-    return isinstance(t, Index) and any(typeof(i).shape for i in leaves)
+def _selects_copies(steps: Sequence[Step]) -> bool:
+    """Whether steps select a part of something that may hold an element of the ref twice.
+
+    Such a part can't be written by writing what it is a part of: the other copy would be written
+    back, too.
+    """
+    repeats = [isinstance(t, Index) and any(typeof(i).shape for i in own) for t, own in steps]
+    if True not in repeats:
+        return False
+    return any(isinstance(t, Index) for t, _ in steps[repeats.index(True) + 1 :])
+
+
+def _put_positions(
+    x: Value, steps: Sequence[Step], new: Value, scatter: Callable[..., Value]
+) -> Value:
+    """Put the elements of a part where they are in the flat array."""
+    aval: Any = typeof(x)
+    size = aval.size
+    positions = lax.reshape(lax.iota(np.int32, size), aval.shape)
+    for t, own in steps:
+        if not isinstance(t, Bitcast):
+            positions = _read(positions, t, own, outside=size)
+    if typeof(new).dtype != aval.dtype:
+        new = lax.bitcast_convert_type(new, aval.dtype)
+    count = typeof(new).size
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    flat = scatter(
+        lax.reshape(x, (size,)), lax.reshape(positions, (count, 1)), lax.reshape(new, (count,)),
+        numbers, mode="drop",
+    )  # fmt: skip
+    return lax.reshape(flat, aval.shape)
 
 
 # ---- one transform ------------------------------------------------------------------------------
 
 
-def _read(x: Value, t: Transform, leaves: Leaves) -> Value:
+def _read(x: Value, t: Transform, leaves: Leaves, outside: int | None = None) -> Value:
     if isinstance(t, Index):
-        return _read_index(x, t, leaves)
+        return _read_index(x, t, leaves, outside)
     if isinstance(t, Reshape):
         return lax.reshape(x, t.shape)
     if isinstance(t, Transpose):
@@ -147,7 +182,8 @@ def wrapped(index: Value, size: int) -> Value:
     return lax.select(lax.lt(index, zero), lax.add(index, lax.full_like(index, size)), index)
 
 
-def _read_index(x: Value, index: Index, leaves: Leaves) -> Value:
+def _read_index(x: Value, index: Index, leaves: Leaves, outside: int | None) -> Value:
+    """Read a part; array indices out of range give the nearest element, or the value `outside`."""
     shape = typeof(x).shape
     if not leaves and not _has_arrays(index):
         spans = [e if isinstance(e, Span) else Span(e.index, 1) for e in index.entries]
@@ -173,7 +209,8 @@ def _read_index(x: Value, index: Index, leaves: Leaves) -> Value:
         start_index_map=points.dims,
     )
     sizes = tuple(1 if d in points.dims else n for d, n in enumerate(shape))
-    got = lax.gather(x, points.indices, numbers, sizes, mode="clip")
+    mode = {"mode": "clip"} if outside is None else {"mode": "fill", "fill_value": outside}
+    got = lax.gather(x, points.indices, numbers, sizes, **mode)
     return lax.transpose(got, points.order)
 
 
