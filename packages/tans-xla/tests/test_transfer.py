@@ -15,6 +15,7 @@ from tans_xla import (
     make_jaxpr,
 )
 from tans_xla._jaxlib import ArrayImpl, JaxRuntimeError, batched_device_put
+from tans_xla.dlpack import from_dlpack
 from tans_xla.make_array import (
     live_arrays,
     make_array_from_callback,
@@ -275,3 +276,30 @@ def test_device_put_is_recorded_while_tracing(mesh):
 def test_small_floats():
     value = np.array([0.5, 1.5], ml_dtypes.float8_e5m2)
     assert device_put(value).dtype == value.dtype
+
+
+def test_narrowing_out_of_range_warns_and_leaves_the_process_alive():
+    for value in (np.array([1e39]), np.float64(1e39), np.array([[1e39j]])):
+        with pytest.raises(RuntimeWarning, match="overflow"):  # warnings are errors here
+            device_put(value)
+
+
+def test_read_only_memory_is_imported():
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    value.flags.writeable = False
+    np.testing.assert_array_equal(from_dlpack(value), value)
+
+
+def test_exporters_without_versions_are_imported():
+    class Old:
+        def __init__(self, value):
+            self.value = value
+
+        def __dlpack__(self, stream=None):
+            return self.value.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.value.__dlpack_device__()
+
+    value = np.arange(3, dtype=np.int32)
+    np.testing.assert_array_equal(from_dlpack(Old(value)), value)

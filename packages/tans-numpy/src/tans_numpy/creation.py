@@ -7,6 +7,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import Array, ArrayImpl, dtypes, is_evaluating, recording_trace, tree, typeof
+from tans_core.dtype_queries import issubdtype
 from tans_core.types import ShapedArray
 from tans_numpy.operands import (
     PYTHON_SCALARS,
@@ -148,7 +149,8 @@ def _from_scalar(x: complex, dtype: Any) -> Any:
         dtype = typeof(x).dtype
     if type(x) is int and dtype.kind in "iu":
         _check_fits(x, dtype)
-    value = np.asarray(x, dtype) if dtype.kind != "c" else np.asarray(x).astype(dtype)
+    with np.errstate(over="ignore"):  # beyond the range is inf, as in arithmetic
+        value = np.asarray(x, dtype) if dtype.kind != "c" else np.asarray(x).astype(dtype)
     return _place(value, weak)
 
 
@@ -188,9 +190,19 @@ def _from_sequence(x: Any, dtype: Any, where: str) -> Any:
             dtype = {"f": dtypes.default_float, "c": dtypes.default_complex}.get(
                 values.dtype.kind, lambda: None
             )()
+        if values.dtype.kind == "f" and dtype is not None and issubdtype(dtype, np.integer):
+            _check_finite(values, dtype, where)
         return _from_numpy(values, dtype, where)
     parts = [_convert(v, None, False, where) for v in x]
     return _stack(parts, dtype)
+
+
+def _check_finite(values: np.ndarray, dtype: Any, where: str) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"{where}: given nan or infinity for {dtype}, expected finite numbers. Leave out "
+            "dtype, or replace them first."
+        )
 
 
 def _check_no_mask(x: Any) -> None:
@@ -230,7 +242,8 @@ def _from_numpy(x: np.ndarray, dtype: Any, where: str) -> Any:
             "example with np.asarray(x, float)."
         )
     if dtype is not None and x.dtype != dtype:
-        x = x.astype(dtype)
+        with np.errstate(over="ignore"):
+            x = x.astype(dtype)
     return _place(x)
 
 
@@ -256,6 +269,8 @@ def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
       TypeError: a size is not an integer, or negative.
     """
     sizes = (shape,) if not isinstance(shape, tuple | list) else shape
+    if type(shape) is ArrayImpl and shape.ndim == 1 and shape.dtype.kind in "iu":
+        shape = np.asarray(shape)
     if isinstance(shape, np.ndarray):
         sizes = shape.tolist() if shape.ndim else [shape.item()]
     try:

@@ -218,6 +218,9 @@ def full_like(
 ) -> Array:  # fmt: skip
     """Return an array filled with a value, with the shape and dtype of `a`, unless given."""
     out_sharding = out_sharding or _sharding_like(a, shape, device)
-    shape, dtype, _ = _like(a, dtype, shape, "full_like")
+    shape, dtype, weak = _like(a, dtype, shape, "full_like")
+    if weak and type(fill_value) in PYTHON_SCALARS:
+        fill_value = {"i": int, "f": float, "c": complex}[dtype.kind](fill_value)
+        dtype = None  # a Python scalar alone stays weak
     out = full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)
     return _varying_like(out, a)

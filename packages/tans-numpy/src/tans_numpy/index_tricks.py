@@ -12,7 +12,7 @@ from tans_numpy.creation import asarray, requested_dtype
 from tans_numpy.diagonals import tri
 from tans_numpy.joining import atleast_1d, concatenate, stack
 from tans_numpy.manipulation import expand_dims, reshape, transpose
-from tans_numpy.operands import ArrayLike, check_arraylike
+from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes
 from tans_numpy.ranges import arange, linspace, meshgrid
 from tans_numpy.rearrangement import concrete_ints
 from tans_numpy.searching import nonzero
@@ -270,7 +270,8 @@ class Grid:
         """Return the coordinates: ``mgrid[0:3, 0:1:5j]``."""
         if isinstance(key, slice):
             return _range(key)
-        grids = meshgrid(*map(_range, key), indexing="ij", sparse=self.sparse)
+        ranges = promote_dtypes("ogrid" if self.sparse else "mgrid", *map(_range, key))
+        grids = meshgrid(*ranges, indexing="ij", sparse=self.sparse)
         return list(grids) if self.sparse else stack(grids)
 
 

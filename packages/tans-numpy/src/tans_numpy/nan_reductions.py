@@ -8,6 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy import reductions
+from tans_numpy.creation import requested_dtype
 from tans_numpy.dims import repeat_to
 from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, refuse_out
 from tans_numpy.reductions import keep_dims
@@ -141,11 +142,18 @@ def nanvar(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
-    """Return the variance of the elements that are not nan; see `var` for the arguments."""
+    """Return the variance of the elements that are not nan; see `var` for the arguments.
+
+    It is computed in floating point and then converted to `dtype`, which may be an integer dtype.
+    """
     check_arraylike("nanvar", a)
     if dtypes.is_inexact(typeof(a).dtype):
         where = _present(a, where)
-    return reductions.var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+    target = None if dtype is None else requested_dtype(dtype, "nanvar")
+    if target is None or target.kind not in "iu":
+        return reductions.var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+    found = reductions.var(a, axis, None, out, ddof, keepdims, where=where, mean=mean)
+    return lax.convert_element_type(found, target)
 
 
 def nanstd(
@@ -188,12 +196,18 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 
     Raises:
       TypeError: booleans.
+      ValueError: nothing to reduce.
     """
     refuse_out(out, "ptp")
     check_arraylike("ptp", a)
     if typeof(a).dtype == np.bool_:
         raise TypeError("ptp: given booleans, expected numbers. Convert them: x.astype(int).")
     axes = canonicalize_axes(axis, typeof(a).ndim, "ptp")
+    if any(typeof(a).shape[i] == 0 for i in axes):
+        raise ValueError(
+            f"ptp: given an array of shape {typeof(a).shape}, expected at least one element to "
+            "reduce. Check the size first."
+        )
     return _ptp(a, axes=axes, keepdims=bool(keepdims))
 
 

@@ -35,7 +35,25 @@ def _axes(a: ArrayLike, axis: Axis, name: str) -> tuple[int, ...]:
 def _masked(a: Array, where: Any, fill: Any) -> Array:
     if where is None:
         return a
+    aval = typeof(where)
+    if aval.dtype != np.bool_:
+        raise ValueError(
+            f"given where= of type {aval.str_short()}, expected booleans. Compare first, as in "
+            "where=x != 0."
+        )
     return choose(where, a, fill)
+
+
+def _start(initial: Any, dtype: Any, kind: str) -> Any:
+    """Return the value that a reduction starts with, in its dtype."""
+    if not hasattr(initial, "shape"):
+        return initial
+    if initial.shape:
+        raise ValueError(
+            f"{kind}: given initial of shape {initial.shape}, expected a scalar. Combine the array "
+            "with the result instead."
+        )
+    return _as_typed(initial, dtype)
 
 
 def accumulation_dtype(dtype: Any) -> Any:
@@ -85,7 +103,7 @@ def _reduce(
     wide = _wide(dtype)
     out = _as_typed(operation(_as_typed(a, wide), axes), dtype)
     if initial is not None:
-        out = combine(out, _as_typed(initial, dtype) if hasattr(initial, "shape") else initial)
+        out = combine(out, _start(initial, dtype, kind))
     return keep_dims(out, dims, axes) if keepdims else out
 
 
@@ -144,8 +162,8 @@ def _extremum(
                 f"{kind}: given where= without initial=, expected both: with nothing selected the "
                 "result is undefined. Pass initial=."
             )
-        a = _masked(a, where, _as_typed(initial, aval.dtype) if hasattr(initial, "shape")
-                    else aval.dtype.type(initial))  # fmt: skip
+        start = _start(initial, aval.dtype, kind)
+        a = _masked(a, where, start if hasattr(start, "shape") else aval.dtype.type(start))
     if initial is None:
         empty = [i for i in axes if aval.shape[i] == 0]
         if empty:
@@ -155,8 +173,7 @@ def _extremum(
             )
     out = operation(a, axes)
     if initial is not None:
-        start = _as_typed(initial, aval.dtype) if hasattr(initial, "shape") else initial
-        out = combine(out, start)
+        out = combine(out, _start(initial, aval.dtype, kind))
     return keep_dims(out, aval.shape, axes) if keepdims else out
 
 

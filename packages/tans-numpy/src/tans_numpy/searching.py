@@ -108,6 +108,8 @@ def nanargmin(
 
 
 def _static_size(a: Any, size: int | None, name: str) -> None:
+    if size is not None and size < 0:
+        raise ValueError(f"{name}: given size={size}, expected the number of results, at least 0.")
     if size is None and isinstance(a, Tracer) and a.concrete() is None:
         raise ConcretizationTypeError(
             a,

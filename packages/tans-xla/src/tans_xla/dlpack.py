@@ -195,7 +195,12 @@ def _import(external: Any, device: Device, copy: bool | None) -> ArrayImpl:
     stream = None
     if device.platform != "cpu":
         stream = device.get_stream_for_external_ready_events()
-    capsule = external.__dlpack__() if stream is None else external.__dlpack__(stream=stream)
+    options = {} if stream is None else {"stream": stream}
+    try:
+        # Only the new form can say that memory is read-only.
+        capsule = external.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:  # an exporter of before 2024, without max_version
+        capsule = external.__dlpack__(**options)
     try:
         with serve_piece_shardings():
             array = from_dlpack_capsule(capsule, device, stream, copy)

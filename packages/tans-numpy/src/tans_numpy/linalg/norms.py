@@ -223,5 +223,10 @@ def _cond(x: Array, *, p: Any) -> Array:
         largest, smallest = (
             lax.squeeze(lax.slice_in_dim(s, i, i + 1, axis=axis), (axis,)) for i in (0, k - 1)
         )
-        return lax.div(smallest, largest) if p == -2 else lax.div(largest, smallest)
-    return lax.mul(norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
+        out = lax.div(smallest, largest) if p == -2 else lax.div(largest, smallest)
+    else:
+        out = lax.mul(norm(x, p, (-2, -1)), norm(inv(x), p, (-2, -1)))
+    # A singular matrix gives 0/0 or inf·0; nan stands for nan in the matrix only.
+    has_nan = lax.reduce_or(lax.ne(x, x), (typeof(x).ndim - 2, typeof(x).ndim - 1))
+    singular = lax.bitwise_and(lax.ne(out, out), lax.bitwise_not(has_nan))
+    return lax.select(singular, lax.full_like(out, np.inf), out)

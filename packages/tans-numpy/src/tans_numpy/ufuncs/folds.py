@@ -41,7 +41,7 @@ _RUNNING_LAX: Final = {
 
 def _builtin(f: ufunc, table: dict[str, Any]) -> Any:
     """Return the entry of one of the package's own ufuncs."""
-    return table.get(f.__name__) if f._scalar.__module__.startswith("tans_numpy.") else None
+    return table.get(f.__name__) if f.is_builtin else None
 
 
 def _typed(a: Any, dtype: Any, what: str) -> Array:
@@ -126,7 +126,12 @@ def accumulate(f: ufunc, a: Any, axis: Any, dtype: Any) -> Array:
     if f._own["accumulate"] is not None:
         return f._own["accumulate"](a, axis=axis, dtype=dtype)
     a = asarray(a)
-    if axis is None or a.ndim == 0:
+    if a.ndim == 0:
+        raise ValueError(
+            f"{f.__name__}.accumulate: given a scalar, expected at least one dimension. Reshape it "
+            "to (1,)."
+        )
+    if axis is None:
         a, axis = ravel(a), 0
     axis = canonicalize_axis(axis, a.ndim, f"{f.__name__}.accumulate")
     if (running := _builtin(f, _RUNNING)) is not None:

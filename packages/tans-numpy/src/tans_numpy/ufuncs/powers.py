@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import dtypes, typeof
+from tans_core import Tracer, dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.dims import repeat_to as _repeat
 from tans_numpy.operands import (
@@ -27,13 +27,33 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       x1, x2: arrays whose shapes broadcast, or scalars. A Python integer `x2` is compiled in, as
         repeated multiplication. Two booleans become the default integer.
 
+    Raises:
+      TypeError: integers to a negative power that is a single known number; with exponents that
+        are traced or arrays the result is 0, or 1 and -1 for these bases.
+
     Example:
       >>> power(jnp.array([1.0, 2.0, 3.0]), 2)
       Array([1., 4., 9.], dtype=float32)
     """
-    if type(x2) is int and not isinstance(x1, bool | int | float | complex):
-        return _integer_power(x1, y=x2)
+    if type(x2) is int:
+        if x2 < 0:
+            _check_exponent(x1, x2)
+        if not isinstance(x1, bool | int | float | complex):
+            return _integer_power(x1, y=x2)
+    elif getattr(x2, "shape", None) == () and not isinstance(x2, Tracer):
+        _check_exponent(x1, x2)
     return _power(x1, x2)
+
+
+def _check_exponent(base: ArrayLike, exponent: ArrayLike) -> None:
+    """Refuse integers to a known negative power, which would be 0 for nearly all of them."""
+    check_arraylike("power", base, exponent)
+    kinds = [typeof(v).dtype.kind for v in (base, exponent)]
+    if kinds[1] == "i" and kinds[0] in "iu" and int(exponent) < 0:
+        raise TypeError(
+            f"power: given an integer to the power {int(exponent)}, expected an exponent of at "
+            "least 0. Convert the base first: x.astype(float)."
+        )
 
 
 @composite(static_argnames=("y",))

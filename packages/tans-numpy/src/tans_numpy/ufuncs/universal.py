@@ -97,6 +97,11 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
     def __repr__(self) -> str:
         return f"<jnp.ufunc {self.__name__!r}>"
 
+    @property
+    def is_builtin(self) -> bool:
+        """Whether this package defines the function."""
+        return str(getattr(self._scalar, "__module__", None)).startswith("tans_numpy.")
+
     def _facts(self) -> tuple[Any, ...]:
         return (self._scalar, self.__name__, self._nin, self._nout, self._nargs, self._identity)
 

@@ -39,7 +39,7 @@ def at(f: ufunc, a: Any, indices: Any, b: Any) -> Array:
     if f._own["at"] is not None:
         return f._own["at"](a, indices, b)
     a = asarray(a)
-    if f.__name__ in _METHODS and f._scalar.__module__.startswith("tans_numpy."):
+    if f.__name__ in _METHODS and f.is_builtin:
         name = _METHODS[f.__name__]
         if a.dtype == np.bool_:  # sums of booleans are `or`, products `and`
             name = {"add": "max", "multiply": "min"}.get(name, name)

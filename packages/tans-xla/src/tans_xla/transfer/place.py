@@ -25,6 +25,7 @@ from tans_xla._jaxlib import (
     batched_device_put,
 )
 from tans_xla.host_value import check_not_deleted, host_value, printed_type
+from tans_xla.transfer.computed import is_computed, moved
 from tans_xla.transfer.target import Target, default_target
 
 _COPY_NOW: Final = HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
@@ -110,6 +111,9 @@ def put_numpy(
         return _put_pieces(value, aval, target)
     if type(sharding) is NamedSharding:
         aval = sharded_type(aval, sharding)
+    if value.dtype is not aval.dtype and value.dtype != aval.dtype:
+        # Narrowed here: in the runtime, a warning of NumPy that is an error ends the process.
+        value = value.astype(aval.dtype)
     return batched_device_put(aval, sharding, [value], devices, committed, False, _COPY_NOW)
 
 
@@ -178,6 +182,8 @@ def _move(array: ArrayImpl, target: Target | None, copy: bool) -> ArrayImpl:
     if _same_pieces(old, new, array.ndim):
         new.shard_shape(array.shape)
         return _move_pieces(array, aval, new, copy)
+    if _unreduced(new) and not _unreduced(old) and is_computed(old, new):
+        return moved(array, new)
     if _unreduced(old) or _unreduced(new):
         raise NotImplementedError(
             f"device_put: from {old!r} to {new!r} needs addends to be summed or made, which is a "
