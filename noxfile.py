@@ -51,6 +51,12 @@ def integration(session: nox.Session) -> None:
     pytest_in(session, ROOT / "integration_tests")
 
 
+@nox.session
+def cross_platform(session: nox.Session) -> None:
+    """Programs compiled for TPUs and an H200 on this machine; a missing wheel is a failure."""
+    sessions.cross_platform(session, PACKAGES)
+
+
 @shared
 def tools(session: nox.Session) -> None:
     """Tests of the tools."""

@@ -177,3 +177,19 @@ def check_release(package: Package, root: Path) -> list[str]:
     if state.stdout.strip():
         faults.append(f"{package.name}: uncommitted changes; commit or undo them:\n{state.stdout}")
     return faults
+
+
+def cross_platform(session: nox.Session, packages: dict[str, Package]) -> None:
+    """Compile for absent hardware, in an environment with the compilers of TPUs and NVIDIA GPUs.
+
+    A wheel that can't be installed fails the session; so does one that the tests don't find.
+    """
+    folder = ROOT / "tools" / "cross_platform"
+    session.install("hatchling>=1.27", "editables", "pytest>=8.2", "numpy>=2.1", "opt_einsum")
+    session.install("ml_dtypes>=0.5", "scipy>=1.14")
+    session.install("--no-deps", "-r", str(folder / "requirements.txt"))
+    editable = [word for p in packages.values() for word in ("-e", str(p.path))]
+    session.install("--no-deps", "--no-build-isolation", *editable)
+    # A question to a metadata server that hangs shows as a timeout.
+    command = ["timeout", "300", "python", "-m", "pytest", "-c", str(folder / "pytest.ini")]
+    session.run(*command, "--rootdir", str(folder), str(folder), *session.posargs, external=True)

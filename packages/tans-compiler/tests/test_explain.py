@@ -159,3 +159,9 @@ def test_any_shape_can_be_explained(shape):
 def test_not_callable():
     with pytest.raises(TypeError, match="expected a callable"):
         explain(3, X)
+
+
+def test_lines_are_not_measured_inside_of_another_profile():
+    with tans.profiler.trace() as session:
+        assert explain(network, X).slowest_lines is None
+    assert session.profile_data is not None

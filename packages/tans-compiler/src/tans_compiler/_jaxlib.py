@@ -60,14 +60,12 @@ def profile_events(call: Any) -> list[list[tuple[str, float, float]]] | None:
     options = _profiler.ProfileOptions()
     options.python_tracer_level = 0
     options.enable_hlo_proto = False
+    session = _profiler.ProfilerSession(options)
+    call()
     try:
-        session = _profiler.ProfilerSession(options)
-    except JaxRuntimeError:
-        return None
-    try:
-        call()
-    finally:
         space = session.stop()
+    except JaxRuntimeError:  # it recorded nothing, because another one does
+        return None
     data = _profile_data.ProfileData.from_serialized_xspace(space)
     threads = []
     with warnings.catch_warnings():
@@ -129,3 +127,37 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found
     return found
+
+
+def tpu_topology(name: str, options: dict[str, Any]) -> Any:
+    """Return a topology of TPUs by name; the plugin is loaded."""
+    return xla_client.make_tfrt_tpu_c_api_device_topology(name, **options)
+
+
+def plugin_topology(c_api: Any, name: str, options: dict[str, Any]) -> Any:
+    """Return a topology of a plugin."""
+    return xla_client.make_c_api_device_topology(c_api, name, **options)
+
+
+def read_topology(data: bytes) -> Any:
+    """Return the topology in the bytes that its ``serialize`` wrote; its plugin is loaded."""
+    return jaxlib_core.DeviceTopology.deserialize(data)
+
+
+def attached_topology(devices: Any) -> Any:
+    """Return the topology of the devices of a client."""
+    return xla_client.get_topology_for_devices(list(devices))
+
+
+def profiler() -> Any:
+    """Return jaxlib's profiler module, which is loaded at the first use."""
+    from jaxlib import _profiler
+
+    return _profiler
+
+
+def profile_data() -> Any:
+    """Return jaxlib's reader of profiles."""
+    from jaxlib import _profile_data
+
+    return _profile_data

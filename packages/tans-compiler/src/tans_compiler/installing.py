@@ -27,7 +27,10 @@ class _DiskCache:
 
 
 def _explain_failure(error: Exception, request: Any) -> Exception | None:
-    return import_module("tans_compiler.option_errors").explain_failure(error, request)
+    explained = import_module("tans_compiler.option_errors").explain_failure(error, request)
+    if explained is None:
+        explained = import_module("tans_compiler.backend_errors").explain_refusal(error, request)
+    return explained
 
 
 def _explain(compiled: Any, *args: Any, **kwargs: Any) -> Any:

@@ -84,9 +84,9 @@ def surviving_tags(compiled: Any) -> SurvivingTags:
     """
     executable = compiled.compile() if hasattr(compiled, "compile") else compiled
     lowered = executable._executable.lowered
-    client = executable.runtime_executable().client
+    device = executable._executable.placement.devices[0]
     return SurvivingTags(
-        client.platform,
+        device.platform,
         list(_lowered_tags(lowered.module.operation)),
         tagged_operations(executable.as_text()),
     )

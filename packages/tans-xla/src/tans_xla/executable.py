@@ -12,7 +12,7 @@ from tans_core.staging import leak_message
 from tans_core.tree_registry import dispatch_registry
 from tans_xla import backend, hlo_shardings, runtime_tokens
 from tans_xla._jaxlib import array_result_handler, batched_block_until_ready
-from tans_xla.compile import OptionItems, compile_module
+from tans_xla.compile import OptionItems, compile_module, is_compile_only
 from tans_xla.explicit_shardings import result_types
 from tans_xla.host_value import LOST
 from tans_xla.physical import physical_aval, physical_value
@@ -51,6 +51,7 @@ class Executable:
     Attributes:
       seconds: how long it took to compile, or to find in the compilation cache.
       from_cache: whether it was found there.
+      is_absent: whether it was compiled for hardware that is not here.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Executable:
         token_sharding = runtime_tokens.sharding_over(placement.devices)
         token = array_result_handler(runtime_tokens.DUMMY, token_sharding, False)
         self._handlers = [token] * len(lowered.effects) + self._handlers
+        self.is_absent = is_compile_only(placement.devices[0])
         self._spans_processes = len({d.process_index for d in placement.devices}) > 1
 
     @property
@@ -97,6 +99,8 @@ class Executable:
                 f"{self.lowered.name}: the program was called while the flag no_execution is on; "
                 "expected no call. Leave the no_execution context to run programs."
             )
+        if self.is_absent:
+            raise self._nothing_to_run_on()
         for observe in observers:
             observe(self)
         shardings = self.placement.in_shardings
@@ -119,6 +123,15 @@ class Executable:
                 x if wrap is None else wrap(x) for x, wrap in zip(outs, self._wraps, strict=True)
             ]
         return outs
+
+    def _nothing_to_run_on(self) -> RuntimeError:
+        device = self.placement.devices[0]
+        return RuntimeError(
+            f"{self.lowered.name}: the program was called, but it was compiled for a compile-only "
+            f"topology ({len(self.placement.devices)} x {device.device_kind}), which has no "
+            "devices to run on; expected as_text, cost_analysis, memory_analysis, explain or "
+            "serialize. Run it where the hardware is, or compile it for devices()."
+        )
 
     def _raise_callback_failures(self, outs: list[Any]) -> None:
         """Wait for the program, and raise what a callback could not raise inside it."""

@@ -140,7 +140,7 @@ def make_client(plugin: Plugin, distributed: dict[str, Any], options: Any) -> _j
     Raises:
       JaxRuntimeError: the library can't be opened, or there is no such device.
     """
-    _load(plugin)
+    load(plugin)
     settings = dict(_jaxlib.generate_gpu_options()) if plugin.is_cuda else {}
     client = distributed.get("distributed_client")
     if client is not None:
@@ -149,17 +149,27 @@ def make_client(plugin: Plugin, distributed: dict[str, Any], options: Any) -> _j
     return _jaxlib.make_c_api_client(plugin.platform, settings, client)
 
 
-def _load(plugin: Plugin) -> None:
+_c_apis: Final[dict[str, Any]] = {}
+
+
+def load(plugin: Plugin) -> Any:
+    """Load a plugin's library, once; return its interface.
+
+    Raises:
+      JaxRuntimeError: the library can't be opened.
+    """
     if _jaxlib.plugin_is_loaded(plugin.platform):
-        return
+        return _c_apis.get(plugin.platform)
     if plugin.is_cuda:
         _preload_nvidia()
     c_api = _jaxlib.load_plugin_library(plugin.platform, str(plugin.library))
+    _c_apis[plugin.platform] = c_api
     _jaxlib.register_plugin_profiler(c_api)
     if plugin.is_cuda:
         _register_cuda_targets(c_api)
     if not _jaxlib.plugin_is_initialized(plugin.platform):
         _jaxlib.initialize_plugin(plugin.platform)
+    return c_api
 
 
 def _register_cuda_targets(c_api: Any) -> None:

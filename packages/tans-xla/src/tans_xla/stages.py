@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tans_core import ArrayImpl, ClosedJaxpr, Jaxpr, Tracer, same_but_weak, typeof
 from tans_core.tree import registry
 from tans_xla import compile as compiling
+from tans_xla._jaxlib import JaxRuntimeError
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import (
     Executable,
@@ -351,8 +352,13 @@ class Compiled(StageTypes):
         return "\n\n".join(m.to_string() for m in self._executable.loaded.hlo_modules())
 
     def cost_analysis(self) -> Any:
-        """Return the compiler's cost estimate: flops, bytes accessed, ... by name."""
-        return self._executable.loaded.cost_analysis()
+        """Return the compiler's cost estimate by name (flops, bytes accessed, ...), or None."""
+        try:
+            return self._executable.loaded.cost_analysis()
+        except JaxRuntimeError as error:
+            if "UNIMPLEMENTED" in str(error):
+                return None
+            raise
 
     def memory_analysis(self) -> Any:
         """Return the sizes in bytes of arguments, results and temporaries."""

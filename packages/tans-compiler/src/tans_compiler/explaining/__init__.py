@@ -117,7 +117,7 @@ def _explain(
 
 def _reason_not_to_run(compiled: Compiled) -> str | None:
     executable = compiled._executable
-    if not hasattr(executable.loaded, "local_devices"):
+    if executable.is_absent:
         return "its hardware is absent"
     if not executable.is_pure:
         return "the program has effects"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import tans_numpy  # noqa: F401  (gives arrays and traced values their operators)
 from tans.removed import absent
 from tans_xla.callbacks import io_callback
 
