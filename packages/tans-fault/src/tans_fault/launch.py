@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         standalone=not options.embedded_coordinator,
         recoverable=options.recoverable,
         restarts=options.restarts,
+        delay=options.restart_delay,
         seconds=options.timeout,
         grace=options.grace,
         heartbeat=options.heartbeat_timeout,
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--standalone-coordinator", action="store_true", help="a process of its own (default)")
     add("--recoverable", action=argparse.BooleanOptionalAction, default=True)
     add("--restarts", type=int, default=10, help="restarts in all before the job is given up")
+    add("--restart-delay", type=float, default=0.25, help="seconds, doubled at each restart")
     add("--timeout", type=float, default=None, help="seconds after which all is ended")
     add("--grace", type=float, default=30.0, help="seconds from SIGTERM to SIGKILL")
     add("--heartbeat-timeout", type=_positive, default=10, help="seconds to notice a lost worker")

@@ -32,7 +32,7 @@ class Machine:
       view: who takes part.
       step: number of steps that are committed.
       state: the state after them.
-      failures: failed attempts in a row in which nobody was lost.
+      failures: failed attempts at the next step in which nobody was lost.
     """
 
     phase: Phase
@@ -60,7 +60,8 @@ def after_exchange(
     step, state = work if done and work is not None else (machine.step, machine.state)
     ready = done and view == machine.view
     lost = not machine.view <= view
-    failures = 0 if done or lost else machine.failures + 1
+    stepped = done and machine.phase is Phase.STEPPING
+    failures = 0 if stepped or lost else machine.failures + (not done)
     return Machine(Phase.STEPPING if ready else Phase.SYNCING, view, step, state, failures)
 
 

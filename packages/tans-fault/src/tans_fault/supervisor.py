@@ -18,7 +18,6 @@ from typing import IO, Any, Final
 from tans_fault.coordinator import free_port
 from tans_fault.distributed import EXIT_COORDINATOR_LOST
 
-_FIRST_DELAY: Final = 0.25
 _LONGEST_DELAY: Final = 30.0
 _START_SECONDS: Final = 60.0
 
@@ -33,6 +32,7 @@ class Plan:
       standalone: whether the coordinator is a process of its own.
       recoverable: whether the job lives on when a worker is lost.
       restarts: how many restarts there may be in all.
+      delay: seconds before the first of them, doubled at each.
       seconds: time limit of the whole, or None.
       grace: seconds from SIGTERM to SIGKILL.
       heartbeat: seconds after which a silent worker counts as dead.
@@ -44,6 +44,7 @@ class Plan:
     standalone: bool = True
     recoverable: bool = True
     restarts: int = 10
+    delay: float = 0.25
     seconds: float | None = None
     grace: float = 30.0
     heartbeat: int = 10
@@ -245,7 +246,7 @@ class Supervisor:
     def _restart_worker(self, index: int) -> bool:
         if not self._may_restart():
             return False
-        delay = min(_FIRST_DELAY * 2 ** (self.restarts - 1), _LONGEST_DELAY)
+        delay = min(self.plan.delay * 2 ** (self.restarts - 1), _LONGEST_DELAY)
         self.waiting[index] = time.monotonic() + delay
         return True
 
