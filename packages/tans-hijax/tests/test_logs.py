@@ -279,3 +279,28 @@ def test_ref_among_the_arguments():  # B22
 
     np.testing.assert_array_equal(jax.grad(loss)(jnp.arange(3.0), total), [0, 2, 4])
     assert total[...] == 20
+
+
+class TwoOutputs(hj.HiPrim):
+    """Logs the cotangents of both outputs, of which one is symbolically zero."""
+
+    def __init__(self, t):
+        self.in_avals, self.out_aval, self.params = (t,), (t, t), {}
+        super().__init__()
+
+    def expand(self, x):
+        return x, x
+
+    def vjp_fwd(self, nzs_in, x):
+        return self(x), None
+
+    def vjp_bwd(self, res, ct, accum):
+        accum.accum(ct[0])
+        return {"cts": ct}
+
+
+@pytest.mark.parametrize("call", [jax.jit, lambda f: lambda x: lax.cond(True, f, jnp.sin, x)])
+def test_symbolic_zeros_are_logged_as_arrays_by_calls(call):
+    f = call(lambda x: TwoOutputs(jax.typeof(x))(x)[0])
+    _, logs = jax.vjp(f, 2.0)[1].with_logs(3.0)
+    assert [float(x) for x in jax.tree.leaves(logs)][-2:] == [3, 0]

@@ -227,7 +227,13 @@ def test_forward_mode_through_a_reverse_rule():
         (lambda self, ad, args, dims: ((args[0], args[0]), 0), TypeError, "an output with"),
         (lambda self, ad, args, dims: (args[0], 5), ValueError, "out_dims 5"),
         (lambda self, ad, args, dims: (args[0], "0"), ValueError, "out_dims '0'"),
+        (lambda self, ad, args, dims: (args[0], True), ValueError, "out_dims True"),
         (lambda self, ad, args, dims: (args[0], (0, 0)), ValueError, "a prefix of the output"),
+        (lambda self, ad, args, dims: ("x", 0), TypeError, "output 0, which is 'x' of type str"),
+        (lambda self, ad, args, dims: (args[0][:, :2], 0), TypeError, r"\[2,2\]; .*\[2,3\]"),
+        (lambda self, ad, args, dims: (args[0][:1], 0), TypeError, r"\[1,3\]; .*\[2,3\]"),
+        (lambda self, ad, args, dims: (args[0], None), TypeError, r"\[2,3\]; .*\[3\]"),
+        (lambda self, ad, args, dims: (args[0] > 0, 0), TypeError, r"bool\[2,3\]; .*float32"),
     ],
 )
 def test_batch_rules(batch, error, text):
@@ -298,3 +304,73 @@ def test_inside_loops_too():
 
     with pytest.raises(ValueError, match=r"Wrong\.vjp_bwd_retval.*float32\[\]"):
         jax.grad(loss)(X)
+
+
+# ---- logs ---------------------------------------------------------------------------------------
+
+
+def logging(*entries):
+    """Return a function that applies a primitive whose backward rule logs, per entry."""
+
+    def bwd(entry):
+        def vjp_bwd(self, res, ct, accum):
+            accum.accum(ct)
+            return entry
+
+        return vjp_bwd
+
+    prims = [primitive(vjp_fwd=fwd, vjp_bwd=bwd(e)) for e in entries]
+
+    def f(x):
+        for prim in prims:
+            x = prim(x)
+        return x.sum()
+
+    return f
+
+
+@pytest.mark.parametrize("inside", [jax.jit, lambda f: lambda x: lax.cond(True, f, jnp.sum, x)])
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        (({"a": "text"},), "Wrong: given a log entry under 'a' with 'text' of type str"),
+        (({"a": 1.0}, {1: 2.0}), r"Wrong: given log entries under the keys \[1, 'a'\]"),
+    ],
+)
+def test_entries_of_logs_in_calls(inside, entries, text):
+    with pytest.raises(TypeError, match=text):
+        jax.vjp(inside(logging(*entries)), X)[1](1.0)
+
+
+def test_keys_of_logs_are_unique():
+    with pytest.raises(ValueError, match="backward pass of Wrong: given a second log entry"):
+        jax.vjp(logging({"a": 1.0}, {"a": 2.0}), X)[1](1.0)
+
+
+def test_messages_name_their_page_once():
+    leaked = []
+
+    def leak(self, nzs_in, x):
+        leaked.append(x)
+        return self(x), None
+
+    prim = primitive(vjp_fwd=leak, vjp_bwd_retval=lambda self, res, ct: (leaked[0] * ct,))
+    _, f_vjp = jax.jit(lambda x: jax.vjp(prim, x))(X)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"Wrong\.vjp_bwd: ") as caught:
+        f_vjp(X)
+    assert str(caught.value).count("More: ") == 1
+
+
+def test_params_within_params_are_told_apart_by_type():
+    class Factor(hj.HiPrim):
+        def __init__(self, value):
+            self.in_avals, self.out_aval, self.params = (F32,), F32, {"value": value}
+            super().__init__()
+
+        def expand(self, x):
+            return x * (10 if self.value[0] is True else 3)
+
+    assert Factor((1, [2.0])) == Factor((1, [2.0]))
+    values = [(1,), (True,), (1.0,)]
+    found = jax.jit(lambda x: [Factor(v)(x) for v in values])(jnp.float32(1))
+    assert [float(x) for x in found] == [3, 10, 3]

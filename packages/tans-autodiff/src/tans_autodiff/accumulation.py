@@ -5,14 +5,17 @@ from typing import Any
 
 from tans_autodiff.accumulators import NullAccum, RefAccum, ValAccum
 from tans_autodiff.jvp import Value
-from tans_core import rules
+from tans_core import rules, tree
 from tans_core.accumulators import AccumRule, GradAccum, Kind
 from tans_core.context import Transposed
 from tans_core.errors import message
 from tans_core.jaxpr import Eqn, Literal
+from tans_core.lo import UserPrimitive
 from tans_core.refs import AbstractRef, is_ref_type
 from tans_core.types import AbstractValue
+from tans_core.values import is_value
 from tans_core.zeros import LinearInput, Zero
+from tans_lax.rows import instantiate_zeros
 
 type Env = dict[Any, Value]
 type Accums = dict[Any, GradAccum]
@@ -21,10 +24,11 @@ type Accums = dict[Any, GradAccum]
 class Logs:
     """What the rules of one backward pass report; keys are unique."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("_rules", "entries")
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
+        self._rules: dict[Any, str] = {}
 
     def add(self, found: Any, rule: str) -> None:
         """Add the entries that a rule returned: None or a dict.
@@ -56,6 +60,37 @@ class Logs:
                     )
                 )
             self.entries[key] = value
+            self._rules[key] = rule
+
+    def flat(self) -> tuple[list[Value], Any]:
+        """Return the entries as results of a program, and their structure; zeros become arrays.
+
+        Raises:
+          TypeError: an entry is no tree of arrays, or the keys can't be sorted.
+        """
+        for key, entry in self.entries.items():
+            for x in tree.leaves(entry):
+                if type(x) is not Zero and not is_value(x):
+                    raise TypeError(
+                        message(
+                            f"backward pass of {self._rules[key]}",
+                            f"a log entry under {key!r} with {x!r} of type {type(x).__name__}",
+                            "arrays, because the rule runs inside of a loop, branch or jit",
+                            "Log arrays; a static text can be part of the key.",
+                        )
+                    )
+        try:
+            leaves, structure = tree.flatten(self.entries)
+        except ValueError as error:
+            raise TypeError(
+                message(
+                    f"backward pass of {', '.join(dict.fromkeys(self._rules.values()))}",
+                    f"log entries under the keys {list(self.entries)}",
+                    "keys that can be sorted, because they are part of a program",
+                    "Use strings.",
+                )
+            ) from error
+        return list(map(instantiate_zeros, leaves)), structure
 
 
 def touches_linear_refs(eqn: Eqn, known: Env) -> bool:
@@ -163,8 +198,15 @@ def push_cotangents(
         if type(ct_in) is not Zero:
             cotangents[v] = ct_in
     if found is not None:
-        name = eqn.op.params.get("name", eqn.op.primitive.name)
-        logs.add(found, f"function {name}")
+        logs.add(found, _owner(eqn))
+
+
+def _owner(eqn: Eqn) -> str:
+    """Return how messages call what an equation applies."""
+    params = eqn.op.params
+    if isinstance(eqn.op.primitive, UserPrimitive):
+        return type(params["prim"]).__name__
+    return f"function {params.get('name', eqn.op.primitive.name)}"
 
 
 def take_results(

@@ -6,13 +6,16 @@ from typing import Any, Final, NamedTuple
 from tans_batching import vmap
 from tans_core import rules, tree
 from tans_core.cache import weakref_cache
+from tans_core.context import merge, partition
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import message
+from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import ClosedJaxpr, Eqn, Literal
 from tans_core.structured import Channel, Lifted, NotVisibleError, Slot
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_lax.control_flow.programs import with_variables
+from tans_lax.control_flow.scan import scan
 
 type Value = Any
 
@@ -46,8 +49,12 @@ class _Context:
             if not any(is_hi_type(typeof(x)) for x in values):
                 return by_lane(*values)
             fixed, xs = partition(mapped, values)
+
+            def step(_: None, row: Sequence[Any]) -> tuple[None, Any]:
+                return None, read(*merge(mapped, fixed, row))
+
             # Values of user types are stacked by scan, which knows along what.
-            return scan(lambda _, row: (None, read(*merge(mapped, fixed, row))), None, xs, length)[1]
+            return scan(step, None, xs, length)[1]
 
         return read_all
 

@@ -20,7 +20,7 @@ from tans_autodiff.accumulation import (
 )
 from tans_autodiff.body_memo import memoised_on_body
 from tans_autodiff.jvp import Value
-from tans_core import rules, tree
+from tans_core import rules
 from tans_core.accumulators import AccumRule, GradAccum, Kind
 from tans_core.config import enable_checks, xla_metadata
 from tans_core.context import Mask, Transposed
@@ -313,7 +313,7 @@ def transpose_into(
         logs = Logs()
         results = backward_pass(body, inputs, cts, logs)
         has_cotangent = tuple(type(ct) is not Zero for ct in results)
-        leaves, log_tree = tree.flatten(logs.entries)
+        leaves, log_tree = logs.flat()
         return [ct for ct in results if type(ct) is not Zero] + leaves
 
     avals = nonlinear_avals + ref_avals + ct_avals

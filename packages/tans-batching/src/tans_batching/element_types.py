@@ -17,10 +17,10 @@ _memo: Final[dict[tuple[AbstractValue, int], AbstractValue]] = {}
 
 def element_type(aval: AbstractValue, dim: Any, size: int | None = None) -> AbstractValue:
     """Return the type of one element of a value of type `aval`, mapped along `dim`."""
-    if type(aval) is not ShapedArray and is_hi_type(aval):
-        return aval.dec_rank(size, dim)
     if is_ref_type(aval):
         return aval.update(inner_aval=element_type(aval.inner_aval, dim, size))
+    if type(aval) is not ShapedArray and is_hi_type(aval):
+        return aval.dec_rank(size, dim)
     key = (aval, dim)
     found = _memo.get(key)
     if found is None:

@@ -26,6 +26,7 @@ from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_lax.collectives import uses_axis
 from tans_lax.rows import broadcast_batch, move_axis
+from tans_lax.user_types import respecified
 
 type Value = Any  # a concrete array, a Python scalar or a tracer
 type Dim = int | None  # where the mapped axis is; None when the value has none
@@ -161,9 +162,8 @@ def match_dim(axis: AxisData, x: Value, source: Dim, wanted: Dim) -> Value:
         return x if wanted is None else broadcast_batch(x, axis, wanted)
     assert wanted is not None, "a mapped output was wanted unmapped"
     if isinstance(source, MappingSpec):
-        if source != wanted:
-            raise ValueError(other_spec(source, wanted))
-        return x
+        aval: Any = typeof(x)
+        return respecified(x, aval.dec_rank(axis.size, source), axis.size, source, wanted)
     return move_axis(x, source, wanted)
 
 

@@ -158,15 +158,6 @@ def _missing(purpose: str, owner: Any, method: str) -> NotImplementedError:
     )
 
 
-def no_repeat(aval: HiType) -> NotImplementedError:
-    """Return the error for a value of a user type that would have to be repeated along an axis."""
-    return NotImplementedError(
-        f"vmap: given a value of type {aval.str_short()} that is the same for all elements where "
-        "others differ; expected it to be mapped. Values of user types are not repeated: make one "
-        "of mapped parts."
-    )
-
-
 _VALUE_CLASSES: Final[set[type]] = set()
 _CHECKED: Final[set[type]] = set()
 

@@ -52,21 +52,29 @@ def check_types(
 ) -> None:
     """Raise TypeError unless values have types; weak marks and shardings may differ."""
     for i, (x, aval) in enumerate(zip(values, avals, strict=True)):
-        if type(x) is Zero:
-            given = x.aval
-        elif is_value(x):
-            given = typeof(x)
-        else:
-            raise TypeError(
-                message(
-                    where(prim, rule),
-                    f"{what} {i}, which is {x!r} of type {type(x).__name__}",
-                    shown(aval),
-                    "Return arrays, scalars, or values of registered types.",
-                )
-            )
+        given = type_of(prim, rule, f"{what} {i}", x, aval)
         if not fits(given, aval):
             raise mismatch(prim, rule, f"{what} {i}", given, aval, TypeError)
+
+
+def type_of(prim: Any, rule: str, what: str, x: Any, expected: Any) -> Any:
+    """Return the type of a value or symbolic zero.
+
+    Raises:
+      TypeError: it is neither.
+    """
+    if type(x) is Zero:
+        return x.aval
+    if is_value(x):
+        return typeof(x)
+    raise TypeError(
+        message(
+            where(prim, rule),
+            f"{what}, which is {brief(x)}",
+            shown(expected),
+            "Return arrays, scalars, or values of registered types.",
+        )
+    )
 
 
 def mismatch(
@@ -114,7 +122,8 @@ def naming(prim: Any, rule: str) -> Generator[None]:
     try:
         yield
     except UnexpectedTracerError as error:
-        raise UnexpectedTracerError(f"{where(prim, rule)}: {error.args[0]}") from error
+        text = error.args[0].partition("\nMore: ")[0]  # the class adds it again
+        raise UnexpectedTracerError(f"{where(prim, rule)}: {text}") from error
     except ValueError as error:
         text = str(error)
         if not text.startswith("accumulator"):

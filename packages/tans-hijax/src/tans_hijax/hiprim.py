@@ -243,11 +243,18 @@ def text_of(prim: HiPrim, show: Callable[[Any], str] = str) -> str:
     return f"{type(prim).__name__}[{params}]" if params else type(prim).__name__
 
 
-def _equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    if a.keys() != b.keys():
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two params are equal and of one type, as are those in them: 1 is not True or 1.0."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
         return False
+    if type(a) is dict:
+        return a.keys() == b.keys() and all(_equal(x, b[k]) for k, x in a.items())
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(_equal, a, b))
     try:
-        return all(a[k] is b[k] or (type(a[k]) is type(b[k]) and bool(a[k] == b[k])) for k in a)
+        return bool(a == b)
     except ValueError:  # arrays compare element by element
         return False
 

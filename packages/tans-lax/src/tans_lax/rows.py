@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from tans_core import AxisData, LinearInput, Primitive, ShapedArray, Zero, typeof, zero_tangent
 from tans_core.explicit_mode import spec_of
-from tans_core.hi_types import MappingSpec, is_hi_type, no_repeat
+from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.sharding import named_sharding
 from tans_lax.creation import zeros_like_aval
 from tans_lax.elementwise.arithmetic import add_any_p
@@ -17,6 +17,7 @@ from tans_lax.mesh.specs import insert_entry
 from tans_lax.mesh.states import vary_along
 from tans_lax.reductions import reduce_sum
 from tans_lax.shape import broadcast_in_dim_p, reshape, transpose_p
+from tans_lax.user_types import respecified
 
 type Value = Any  # an array, a Python scalar or a tracer; in tangents also a Zero
 type Rule = Callable[..., Any]
@@ -226,7 +227,7 @@ def broadcast_batch(x: Value, axis: AxisData, dim: int) -> Value:
     """Repeat an unmapped value along a new dimension `dim`, as the mapped axis is long."""
     aval = typeof(x)
     if is_hi_type(aval):
-        raise no_repeat(aval)
+        return respecified(x, aval, axis.size, None, dim)
     shape = aval.shape
     kept = tuple(i if i < dim else i + 1 for i in range(len(shape)))
     new = (*shape[:dim], axis.size, *shape[dim:])

@@ -136,11 +136,15 @@ def swap(ref: Any, transforms: Transforms, value: Value, indices: Any) -> Value:
 
 def addupdate(ref: Any, transforms: Transforms, value: Value, indices: Any) -> None:
     """Add to a part of a concrete ref."""
-    _update(
-        cell_of(ref),
-        "addupdate",
-        lambda array: (_adder(transforms)(array, value, *indices), None),
-    )
+    cell = cell_of(ref)
+
+    def run(array: Value) -> tuple[Value, None]:
+        aval: Any = cell.aval.inner_aval
+        if is_hi_type(aval):
+            return aval.vspace_add(array, value), None
+        return _adder(transforms)(array, value, *indices), None
+
+    _update(cell, "addupdate", run)
 
 
 def end(ref: Any, operation: str, how: str) -> Value:

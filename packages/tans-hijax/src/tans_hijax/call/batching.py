@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from tans_batching.element_types import mapped_type
 from tans_core.context import AxisData
 from tans_core.errors import message
 from tans_core.hi_types import MappingSpec
 from tans_core.tree_registry import registry
-from tans_core.values import typeof
 from tans_hijax.call import hi_call_p, hi_lin_p
 from tans_hijax.call.expansion import refuse_forward_mode
-from tans_hijax.errors import brief, flat_values, naming, where
+from tans_hijax.errors import brief, fits, flat_values, mismatch, naming, shown, type_of, where
 
 
 def _call_batch(
@@ -28,8 +28,8 @@ def _call_batch(
             )
         )
     outs = flat_values(prim, "batch", found[0], prim.out_tree, "an output")
-    out_dims = _spread(prim, found[1])
-    return outs, [_place(prim, x, d) for x, d in zip(outs, out_dims, strict=True)]
+    rows = enumerate(zip(outs, _spread(prim, found[1]), strict=True))
+    return outs, [_place(prim, axis, i, x, d) for i, (x, d) in rows]
 
 
 def _is_none(x: Any) -> bool:
@@ -54,20 +54,26 @@ def _spread(prim: Any, dims: Any) -> list[Any]:
     return [d for d, part in zip(flat, parts, strict=True) for _ in registry.flatten(part)[0]]
 
 
-def _place(prim: Any, x: Any, dim: Any) -> Any:
-    if dim is None or isinstance(dim, MappingSpec):
-        return dim
-    ndim = getattr(typeof(x), "ndim", 0)
-    if not hasattr(dim, "__index__") or not -ndim <= dim < ndim:
-        raise ValueError(
-            message(
-                where(prim, "batch"),
-                f"out_dims {dim!r} for an output of type {typeof(x).str_short(False)}",
-                "an int that is an axis of it, None, or a MappingSpec for a user type",
-                "Return the axis along which the output is mapped.",
+def _place(prim: Any, axis: AxisData, index: int, x: Any, dim: Any) -> Any:
+    """Return where an output is mapped, once the output has the type that goes with it."""
+    element = prim.out_avals_flat[index]
+    given: Any = type_of(prim, "batch", f"output {index}", x, element)
+    if dim is not None and not isinstance(dim, MappingSpec):
+        ndim = getattr(given, "ndim", 0)
+        if type(dim) is bool or not hasattr(dim, "__index__") or not -ndim <= dim < ndim:
+            raise ValueError(
+                message(
+                    where(prim, "batch"),
+                    f"out_dims {dim!r} for an output of type {shown(given)}",
+                    "an int that is an axis of it, None, or a MappingSpec for a user type",
+                    "Return the axis along which the output is mapped.",
+                )
             )
-        )
-    return dim % ndim
+        dim = dim % ndim
+    whole = mapped_type(element, axis, dim)
+    if not fits(given, whole):
+        raise mismatch(prim, "batch", f"output {index}", given, whole, TypeError)
+    return dim
 
 
 BATCHING: Final = {hi_call_p: _call_batch, hi_lin_p: refuse_forward_mode}

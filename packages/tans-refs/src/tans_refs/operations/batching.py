@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core.context import AxisData
+from tans_core.hi_types import is_hi_type
 from tans_core.refs import Transforms
 from tans_core.values import typeof
 from tans_lax.rows import broadcast_batch, move_axis
@@ -26,7 +27,7 @@ def _new_ref(axis: AxisData, args: Sequence[Value], dims: Dims, **params: Any) -
     (init,), (dim,) = args, dims
     # A value that is the same in all lanes is repeated: lanes may write different ones later.
     init = broadcast_batch(init, axis, 0) if dim is None else init
-    return new_ref_p.bind(init, **params), dim or 0
+    return new_ref_p.bind(init, **params), 0 if dim is None else dim
 
 
 def _empty_ref(axis: AxisData, args: Sequence[Value], dims: Dims, *, ty: Any, **params: Any) -> Any:
@@ -48,6 +49,8 @@ def _get(axis: AxisData, args: Sequence[Value], dims: Dims, *, transforms: Trans
     if all(d is None for d in dims):
         return get_p.bind(*args, transforms=transforms), None
     (ref, *indices), (dim, *index_dims) = args, dims
+    if is_hi_type(typeof(ref)):
+        return get_p.bind(ref, transforms=transforms), dim
     element = _element(ref, dim)
     transforms, indices, out = with_lanes(axis, element, dim, transforms, indices, index_dims)
     return get_p.bind(ref, *indices, transforms=transforms), out
@@ -65,7 +68,7 @@ def _addupdate(axis: AxisData, args: Sequence[Value], dims: Dims, *, transforms:
 
 def _write(
     name: str, axis: AxisData, args: Sequence[Value], dims: Dims, transforms: Transforms
-) -> tuple[list[Value], Transforms, int]:
+) -> tuple[list[Value], Transforms, Any]:
     (ref, value, *indices), (dim, value_dim, *index_dims) = args, dims
     if dim is None:
         raise ValueError(
@@ -74,6 +77,14 @@ def _write(
             "element for each lane. Pass the ref as an argument of the mapped function, with "
             "in_axes for it, or write after the vmap."
         )
+    if is_hi_type(typeof(ref)):
+        if value_dim != dim:
+            raise NotImplementedError(
+                f"{name} under vmap: given a {typeof(value).str_short(False)} mapped along "
+                f"{value_dim!r} for a ref that is mapped along {dim!r}; expected equal specs, "
+                "because lanes of a ref stay where they are. Write a value that is mapped alike."
+            )
+        return [ref, value], transforms, dim
     element = _element(ref, dim)
     transforms, indices, out = with_lanes(axis, element, dim, transforms, indices, index_dims)
     if value_dim is None:

@@ -4,12 +4,15 @@ The low program takes and returns the arrays that values of user types are made 
 tuple of arrays in the place of such a value, so that options given as tree prefixes still fit.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, override
 
 from tans_core.hi_types import is_hi_type, lower_value
-from tans_core.lo import is_high, lo_jaxpr, lowered
+from tans_core.lo import is_high, lo_jaxpr
+from tans_core.refs import AbstractRef, RefCell
 from tans_core.tree import registry
 from tans_xla.jit.tracing import Call, Program
+from tans_xla.transfer import device_put
 
 if TYPE_CHECKING:
     from tans_xla.jit.dispatch import Jitted
@@ -25,7 +28,7 @@ def low_form(jitted: "Jitted", call: Call, program: Program) -> tuple[Call, Prog
     if program.low is None:
         low = Program(
             lo_jaxpr(program.closed),
-            lowered(program.closed.in_avals[: len(program.consts)], program.consts),
+            _lowered(program.closed.in_avals[: len(program.consts)], program.consts),
             _low_tree(program),
             jitted.call_info(call, program.info.traced_for),
         )
@@ -35,10 +38,48 @@ def low_form(jitted: "Jitted", call: Call, program: Program) -> tuple[Call, Prog
 
 def _low_call(call: Call, avals: Any) -> Call:
     parts = [
-        tuple(lower_value(a, x)) if is_hi_type(a) else x
-        for a, x in zip(avals, call.leaves, strict=True)
+        tuple(_parts(a, x)) if is_hi_type(a) else x for a, x in zip(avals, call.leaves, strict=True)
     ]
     return call.replace(*registry.flatten(call.in_tree.unflatten(parts)))
+
+
+def _lowered(avals: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    return [part for a, x in zip(avals, values, strict=True) for part in _parts(a, x)]
+
+
+def _parts(aval: Any, x: Any) -> list[Any]:
+    if not isinstance(x, RefCell) or not is_hi_type(aval):
+        return lower_value(aval, x)
+    shared: list[Any] = []
+    return [_RefPart(part, x, shared, i) for i, part in enumerate(aval.lo_types())]
+
+
+class _RefPart(RefCell):
+    """One of the arrays that the value in a concrete ref is made of, as a ref of its own."""
+
+    __slots__ = ("_cell", "_index", "_shared")
+
+    def __init__(self, aval: AbstractRef, cell: RefCell, shared: list[Any], index: int) -> None:
+        super().__init__(aval, None)
+        self.lock = cell.lock
+        self._cell = cell
+        self._shared = shared
+        self._index = index
+
+    @override
+    def take(self, operation: str = "the operation") -> Any:
+        self._shared[:] = lower_value(self._cell.aval.inner_aval, self._cell.take(operation))
+        # A copy, because the program may overwrite it, and whoever has the value keeps it.
+        return device_put(self._shared[self._index], may_alias=False)
+
+    @override
+    def put(self, array: Any) -> None:
+        self._shared[self._index] = array
+        self._cell.put(self._cell.aval.inner_aval.raise_val(*self._shared))
+
+    @override
+    def end(self, how: str) -> None:
+        self._cell.end(how)
 
 
 def _low_tree(program: Program) -> Any:

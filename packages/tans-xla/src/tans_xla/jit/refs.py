@@ -183,8 +183,9 @@ def run_with_refs(
         with cells[0].lock:
             return _run_locked(pure, values, name, execute)
     with ExitStack() as locks:
-        for cell in sorted(set(cells), key=id):  # so two calls never wait for each other
-            locks.enter_context(cell.lock)
+        # In one order, so two calls never wait for each other; parts of a ref share its lock.
+        for lock in sorted({cell.lock for cell in cells}, key=id):
+            locks.enter_context(lock)
         return _run_locked(pure, values, name, execute)
 
 

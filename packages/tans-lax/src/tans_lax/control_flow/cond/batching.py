@@ -12,6 +12,7 @@ import numpy as np
 
 from tans_core import dtypes
 from tans_core.context import AxisData, BatchContext, Dims
+from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.rules import ContextRule
@@ -21,6 +22,7 @@ from tans_lax.elementwise.comparison import eq
 from tans_lax.elementwise.selection import select_n
 from tans_lax.rows import batch_to_front
 from tans_lax.shape import broadcast_in_dim
+from tans_lax.user_types import choose, whole_spec
 
 type Value = Any
 type Jaxprs = tuple[ClosedJaxpr, ...]
@@ -40,9 +42,14 @@ def _cond_batch(
         return _select_branch(ctx, axis, index, ops, op_dims, branches)
     natural = [ctx.batch_jaxpr(b, axis, tuple(op_dims)) for b in branches]
     out_dims = tuple(
-        None if all(d is None for d in column) else 0
-        for column in zip(*(dims_out for _, dims_out in natural), strict=True)
-    )
+        None if all(d is None for d in column)
+        else whole_spec(a, column) if is_hi_type(a)
+        else 0
+        for a, column in zip(
+            branches[0].out_avals, zip(*(dims_out for _, dims_out in natural), strict=True),
+            strict=True,
+        )
+    )  # fmt: skip
     bodies = tuple(
         body if dims_out == out_dims else ctx.batch_jaxpr(b, axis, tuple(op_dims), out_dims)[0]
         for b, (body, dims_out) in zip(branches, natural, strict=True)
@@ -60,23 +67,41 @@ def _select_branch(
 ) -> tuple[list[Value], list[int | None]]:
     if any(b.effects for b in branches):
         _check_effects(branches)
-    # Operands without a derivative need no guard and stay as they are.
-    guarded = [dtypes.is_inexact(typeof(x).dtype) for x in ops]  # pyright: ignore[reportAttributeAccessIssue]
+    # Operands without a derivative need no guard and stay as they are, as do those of user types.
+    guarded = [dtypes.is_inexact(getattr(typeof(x), "dtype", bool)) for x in ops]
     ops = [
         batch_to_front(axis, x, d) if g else x
         for x, d, g in zip(ops, op_dims, guarded, strict=True)
     ]
     dims = tuple(0 if g else d for d, g in zip(op_dims, guarded, strict=True))
+    out_dims = _specs_of_results(ctx, axis, dims, branches)
     outs_by_branch = []
     for i, branch in enumerate(branches):
         active = eq(index, np.int32(i))
         own = [
             active_lanes_p.bind(active, x) if g else x for x, g in zip(ops, guarded, strict=True)
         ]
-        body, _ = ctx.batch_jaxpr(branch, axis, dims, (0,) * len(branch.out_avals))
+        body, _ = ctx.batch_jaxpr(branch, axis, dims, out_dims)
         outs_by_branch.append(eval_closed(body, *own))
-    outs = [_choose(index, choices) for choices in zip(*outs_by_branch, strict=True)]
-    return outs, [0] * len(outs)
+    outs = [
+        _choose(index, choices) if d == 0 else choose(index, choices, d, axis.size)
+        for d, choices in zip(out_dims, zip(*outs_by_branch, strict=True), strict=True)
+    ]
+    return outs, list(out_dims)
+
+
+def _specs_of_results(
+    ctx: BatchContext, axis: AxisData, dims: Dims, branches: Jaxprs
+) -> tuple[Any, ...]:
+    """Return where the results are to be mapped: arrays in front, values of user types as is."""
+    avals = branches[0].out_avals
+    if not any(map(is_hi_type, avals)):
+        return (0,) * len(avals)
+    natural = zip(*(ctx.batch_jaxpr(b, axis, dims)[1] for b in branches), strict=True)
+    return tuple(
+        whole_spec(a, column) if is_hi_type(a) else 0
+        for a, column in zip(avals, natural, strict=True)
+    )
 
 
 def _check_effects(branches: Jaxprs) -> None:

@@ -8,11 +8,13 @@ branch needs no slot, nor does one that is the same result in every branch.
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
 from tans_core.types import AbstractValue
 from tans_lax.control_flow.memo import BodyMemo
 from tans_lax.control_flow.programs import extended, widened, with_variables
 from tans_lax.rows import zeros_like_aval
+from tans_lax.user_types import filler_p
 
 type Value = Any
 type Jaxprs = tuple[ClosedJaxpr, ...]
@@ -170,10 +172,15 @@ def _with_slots(
 
     def epilogue(*outs: Value) -> list[Value]:
         given = iter(outs[num_outs:])
-        rest = [zeros_like_aval(a) if i in empty else next(given) for i, a in enumerate(slots)]
+        rest = [_unread(a) if i in empty else next(given) for i, a in enumerate(slots)]
         return [*outs[:num_outs], *rest]
 
     return extended(body, (), epilogue)
+
+
+def _unread(aval: AbstractValue) -> Value:
+    """Return any value of a type."""
+    return filler_p.bind(aval=aval) if is_hi_type(aval) else zeros_like_aval(aval)
 
 
 def _with_shared_residuals(

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import tree
+from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import Eqn, Var
 from tans_core.structured import Channel, Slot, operand_of, same
 from tans_core.values import typeof
@@ -15,6 +16,7 @@ from tans_lax.control_flow.programs import widened
 from tans_lax.elementwise.comparison import eq
 from tans_lax.elementwise.selection import select_n
 from tans_lax.rows import zeros_like_aval
+from tans_lax.user_types import choose_p, filler_p, same_in_all_lanes
 
 
 def _cond_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:
@@ -62,8 +64,11 @@ def _cond_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:
 def _if_taken(branch: int, read: Callable[..., Any]) -> Callable[..., Any]:
     def masked(index: Any, *values: Any) -> Any:
         x = read(*values)
+        aval: Any = typeof(x)
         taken = eq(index, np.int32(branch))
-        return select_n(taken, zeros_like_aval(typeof(x).strong()), x)
+        if is_hi_type(aval):
+            return choose_p.bind(taken, filler_p.bind(aval=aval), x, **same_in_all_lanes(aval))
+        return select_n(taken, zeros_like_aval(aval.strong()), x)
 
     return masked
 

@@ -10,9 +10,11 @@ from tans_core.primitive import Primitive
 from tans_core.refs import freeze_p, get_p, is_ref_type, new_ref_p, swap_p
 from tans_core.rules import ContextRule
 from tans_core.values import typeof
+from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.reach import reached_carry, through_smooth
 from tans_lax.control_flow.scan import scan_p
-from tans_lax.rows import batch_to_front, move_axis
+from tans_lax.rows import broadcast_batch, move_axis
+from tans_lax.user_types import Stacked, rearranged, respecified
 
 type Value = Any
 
@@ -59,6 +61,16 @@ def settle_dims(
     return batched, wanted
 
 
+def placed(axis: AxisData, x: Value, dim: Any, wanted: Any) -> Value:
+    """Return a carry mapped as the loop wants it: in front, along a spec, or not at all."""
+    if wanted is None:
+        return x
+    if isinstance(dim, MappingSpec):
+        aval: Any = typeof(x)
+        return respecified(x, aval.dec_rank(axis.size, dim), axis.size, dim, wanted)
+    return broadcast_batch(x, axis, wanted) if dim is None else move_axis(x, dim, 0)
+
+
 def _scan_batch(
     ctx: BatchContext,
     axis: AxisData,
@@ -68,34 +80,55 @@ def _scan_batch(
     jaxpr: ClosedJaxpr,
     num_consts: int,
     num_carry: int,
+    length: int,
     **params: Any,
 ) -> tuple[list[Value], list[int | None]]:
     first_x = num_consts + num_carry
-    if any(isinstance(d, MappingSpec) for d in dims[first_x:]):
-        raise NotImplementedError(
-            "scan: given stacked values of a user type that are mapped by vmap too; expected "
-            "mapped arrays, constants or carries. Take the values apart before the loop."
-        )
-    # Dimension 0 of xs is the loop's: a mapped dimension there moves to 1, which is 0 in a step.
     moved = [d == 0 for d in dims[first_x:]]
-    xs = [_moved(x) if m else x for x, m in zip(args[first_x:], moved, strict=True)]
-    xs_dims = [None if d is None else max(d - 1, 0) for d in dims[first_x:]]
+    rows = zip(args[first_x:], dims[first_x:], jaxpr.in_avals[first_x:], strict=True)
+    found = [_steps(axis, length, x, d, a) for x, d, a in rows]
+    xs, xs_dims = [x for x, _ in found], [d for _, d in found]
     batched, dims_out = settle_dims(
         ctx, axis, jaxpr, dims[:num_consts], dims[num_consts:first_x], xs_dims
     )
     init = [
-        x if out is None else batch_to_front(axis, x, d)
+        placed(axis, x, d, out)
         for x, d, out in zip(args[num_consts:first_x], dims[num_consts:], dims_out, strict=False)
     ]
     outs = scan_p.bind(
         *args[:num_consts], *init, *xs,
-        jaxpr=batched, num_consts=num_consts, num_carry=num_carry, **params,
+        jaxpr=batched, num_consts=num_consts, num_carry=num_carry, length=length, **params,
     )  # fmt: skip
     for x, m, other in zip(args[first_x:], moved, xs, strict=True):
         if m and is_ref_type(typeof(x)):
             swap_p.bind(x, move_axis(freeze_p.bind(other), 1, 0), transforms=())
-    ys_dims = [None if d is None else d + 1 for d in dims_out[num_carry:]]
-    return outs, [*dims_out[:num_carry], *ys_dims]
+    rows = zip(outs[num_carry:], dims_out[num_carry:], jaxpr.out_avals[num_carry:], strict=True)
+    ys = [_lanes(axis, length, y, d, a) for y, d, a in rows]
+    return [*outs[:num_carry], *(y for y, _ in ys)], [*dims_out[:num_carry], *(d for _, d in ys)]
+
+
+def _steps(axis: AxisData, length: int, x: Value, dim: Any, element: Any) -> tuple[Value, Any]:
+    """Return stacked values with the loop's axis outermost, and how a step's value is mapped."""
+    if not isinstance(dim, MappingSpec):
+        # Dimension 0 is the loop's: a mapped dimension there moves to 1, which is 0 in a step.
+        return (_moved(x) if dim == 0 else x), None if dim is None else max(dim - 1, 0)
+    spec = element.leading_axis_spec()
+    steps = Stacked("step", length, spec)
+    mapped = element.inc_rank(axis.size, spec)
+    old = [steps, Stacked("lane", axis.size, dim)]
+    new = [Stacked("lane", axis.size, spec), steps._replace(spec=mapped.leading_axis_spec())]
+    return rearranged(x, element, old, new), spec
+
+
+def _lanes(axis: AxisData, length: int, y: Value, dim: Any, element: Any) -> tuple[Value, Any]:
+    """Return stacked results with the mapped axis outermost, and how they are mapped."""
+    if not isinstance(dim, MappingSpec):
+        return y, None if dim is None else dim + 1
+    steps = Stacked("step", length, element.leading_axis_spec())
+    mapped = element.inc_rank(axis.size, dim)
+    old = [Stacked("lane", axis.size, dim), steps._replace(spec=mapped.leading_axis_spec())]
+    spec = stacked_type(element, length).leading_axis_spec()
+    return rearranged(y, element, old, [steps, Stacked("lane", axis.size, spec)]), spec
 
 
 def _moved(x: Value) -> Value:

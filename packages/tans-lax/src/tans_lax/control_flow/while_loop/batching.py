@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core.context import AxisData, BatchContext, Dims
+from tans_core.hi_types import MappingSpec, is_hi_type
 from tans_core.jaxpr import ClosedJaxpr, eval_closed
 from tans_core.primitive import Primitive
 from tans_core.refs import swap_p, writes
@@ -14,13 +15,14 @@ from tans_core.rules import ContextRule
 from tans_core.staging import trace_to_jaxpr
 from tans_core.values import typeof
 from tans_lax.control_flow.memo import BodyMemo
-from tans_lax.control_flow.scan.batching import settle_dims
+from tans_lax.control_flow.scan.batching import placed, settle_dims
 from tans_lax.control_flow.while_loop import while_p
 from tans_lax.control_flow.while_loop.discharge import loop_of_values, value_of
 from tans_lax.elementwise.selection import select_n
 from tans_lax.reductions import reduce_or
 from tans_lax.rows import batch_to_front, move_axis
 from tans_lax.shape import broadcast_in_dim
+from tans_lax.user_types import choose, whole_spec
 
 type Value = Any
 
@@ -45,19 +47,24 @@ def _while_batch(
     by_lane = predicate != (None,)
     if by_lane and (writes(cond_jaxpr.effects) or writes(body_jaxpr.effects)):
         return _on_values(ctx, axis, args, dims, cond_jaxpr, body_jaxpr, cond_nconsts, first)
-    if by_lane and (None in carry or predicate != (0,)):
-        carry = (0,) * len(carry)
+    avals = body_jaxpr.out_avals
+    if by_lane and (None in carry or predicate != (0,) or any(map(is_hi_type, avals))):
+        carry = tuple(
+            whole_spec(a, [d]) if is_hi_type(a) else 0 for a, d in zip(avals, carry, strict=True)
+        )
         cond, _ = ctx.batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *carry), (0,))
         body, _ = ctx.batch_jaxpr(body_jaxpr, axis, (*body_dims, *carry), carry)
     init = [
-        x if out is None else batch_to_front(axis, x, d)
-        for x, d, out in zip(args[first:], dims[first:], carry, strict=True)
+        placed(axis, x, d, out) for x, d, out in zip(args[first:], dims[first:], carry, strict=True)
     ]
     if by_lane:
         cond, body = _MEMO.get(
             body,
-            (cond, cond_nconsts, body_nconsts),
-            lambda: (_any_lane(cond), _masked(cond, body, cond_nconsts, body_nconsts)),
+            (cond, cond_nconsts, body_nconsts, carry),
+            lambda: (
+                _any_lane(cond),
+                _masked(axis, carry, cond, body, cond_nconsts, body_nconsts),
+            ),
         )
         # The body decides again which lanes are running, so it needs the condition's constants.
         consts = [*args[:cond_nconsts], *args[:first]]
@@ -117,7 +124,12 @@ def _any_lane(cond: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _masked(
-    cond: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+    axis: AxisData,
+    dims: Dims,
+    cond: ClosedJaxpr,
+    body: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
 ) -> ClosedJaxpr:
     first = cond_nconsts + body_nconsts
 
@@ -125,15 +137,19 @@ def _masked(
         carry = args[first:]
         running = eval_closed(cond, *args[:cond_nconsts], *carry)[0]
         new = eval_closed(body, *args[cond_nconsts:first], *carry)
-        return [_by_lane(running, old, x) for old, x in zip(carry, new, strict=True)]
+        return [
+            _by_lane(axis, running, old, x, d) for old, x, d in zip(carry, new, dims, strict=True)
+        ]
 
     avals = [*cond.in_avals[:cond_nconsts], *body.in_avals]
     return trace_to_jaxpr(step, avals, body.jaxpr.debug_info)
 
 
-def _by_lane(running: Value, old: Value, new: Value) -> Value:
+def _by_lane(axis: AxisData, running: Value, old: Value, new: Value, dim: Any) -> Value:
     if old is new:
         return old
+    if isinstance(dim, MappingSpec):
+        return choose(running, [old, new], dim, axis.size)
     shape = typeof(new).shape  # pyright: ignore[reportAttributeAccessIssue]
     if len(shape) > 1:
         running = broadcast_in_dim(running, shape, (0,))
