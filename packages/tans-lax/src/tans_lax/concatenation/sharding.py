@@ -9,6 +9,7 @@ from tans_lax.propagation import (
     Rule,
     Spec,
     entries_of,
+    refuse_unreduced,
     require_equal,
     require_unsharded,
     resized,
@@ -48,6 +49,7 @@ def _unstack(ctx: ShardingContext, x: Any, *, axis: int) -> list[Spec]:
 def _tile(ctx: ShardingContext, x: Any, *, reps: Any) -> Spec:
     repeated = [d for d, n in enumerate(reps) if n != 1]
     require_unsharded(ctx, x, repeated, "Reshard the operand to leave that dimension whole.")
+    refuse_unreduced(ctx, x)
     return spec_of(x)
 
 

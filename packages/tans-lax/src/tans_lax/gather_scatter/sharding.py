@@ -8,10 +8,11 @@ of the indices: the result is sharded as they are, and no longer reduced along t
 transpose is a sum into zeros that are unreduced: every device adds its own updates to its addend.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core.explicit_mode import ShardingContext, spec_of
-from tans_core.partition_spec import PartitionSpec
+from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.primitive import Primitive
 from tans_lax.gather_scatter import (
     gather_p,
@@ -22,7 +23,6 @@ from tans_lax.gather_scatter import (
     scatter_p,
     scatter_sub_p,
 )
-from tans_lax.gather_scatter.spread import spread_axes
 from tans_lax.propagation import Rule, Spec, entries_of, refuse_unreduced, states_like
 
 _REMEDY: Final = "Reshard an operand, or say what you want: x.at[...].get(out_sharding=)."
@@ -56,6 +56,17 @@ def _gather(
     batch = iter(of_indices)
     entries = [next(kept if d in window else batch) for d in range(ctx.out.ndim)]
     return PartitionSpec(*entries, reduced=spec.reduced - looked_up)
+
+
+def spread_axes(entries: Sequence[Any], batch: Sequence[int]) -> frozenset[Any]:
+    """Return the mesh axes over which places are spread: each device has some of the indices.
+
+    Args:
+      entries: partitions of the indices, without the last dimension, the index vector.
+      batch: the dimensions of the indices that are paired with dimensions of the operand.
+    """
+    kept = [e for d, e in enumerate(entries) if d not in batch]
+    return frozenset(a for e in kept for a in partition_axes(e))
 
 
 def _check_indices(

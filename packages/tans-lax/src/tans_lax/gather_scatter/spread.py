@@ -4,7 +4,7 @@ Every device adds its own part of the updates to its own addend. That is written
 computation: left to itself, the partitioner may sum the addends, or fail when it is asked not to.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tans_core import ShapedArray
@@ -12,22 +12,12 @@ from tans_core.explicit_mode import spec_of
 from tans_core.partition_spec import partition_axes
 from tans_core.sharding import named_sharding
 from tans_core.staging import TypedOp
+from tans_lax.gather_scatter.sharding import spread_axes
 from tans_xla import hlo
 from tans_xla.lowering import LoweringContext
 from tans_xla.sdy_attributes import constrain, manual_computation
 
 type IrValue = Any
-
-
-def spread_axes(entries: Sequence[Any], batch: Sequence[int]) -> frozenset[Any]:
-    """Return the mesh axes over which places are spread: each device has some of the indices.
-
-    Args:
-      entries: partitions of the indices, without the last dimension, the index vector.
-      batch: the dimensions of the indices that are paired with dimensions of the operand.
-    """
-    kept = [e for d, e in enumerate(entries) if d not in batch]
-    return frozenset(a for e in kept for a in partition_axes(e))
 
 
 def by_device(emit: Callable[..., IrValue]) -> Callable[..., IrValue]:

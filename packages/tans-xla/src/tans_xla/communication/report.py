@@ -8,6 +8,7 @@ from typing import Any, overload
 from tans_xla.communication.collectives import Collective, collectives_of
 from tans_xla.communication.picture import draw
 
+_LEGEND = "* between some of the devices along these axes"
 _HEADER = ("collective", "axes", "bytes", "loops", "per call", "bytes per call", "source")
 _RIGHT = frozenset({2, 4, 5})
 
@@ -77,7 +78,8 @@ class Communication(Sequence[Collective]):
         rows = [_HEADER, *map(_row, self._collectives)]
         total = ("total", "", "", "", _number(self.executions()), _number(self.bytes_per_call()))
         rows.append((*total, ""))
-        return "\n".join([title, *_aligned(rows)])
+        starred = not all(c.whole_axes for c in self._collectives)
+        return "\n".join([title, *_aligned(rows), *([_LEGEND] if starred else [])])
 
     def __repr__(self) -> str:
         return f"<Communication of {self.name}: {len(self)} collectives>"

@@ -6,11 +6,16 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import tree
+from tans_core.config import abstract_mesh
 from tans_core.dtypes import ExtendedDType
 from tans_core.hi_types import is_hi_value, lower_value, raise_value
+from tans_core.mesh import AxisType
+from tans_core.partition_spec import PartitionSpec
 from tans_core.primitive import Primitive
 from tans_core.refs import RefCell
+from tans_core.sharding import NamedSharding, named_sharding
 from tans_core.trace import Tracer
+from tans_core.types import ShapedArray
 from tans_core.values import typeof
 from tans_xla import guards
 from tans_xla._jaxlib import (
@@ -24,6 +29,7 @@ from tans_xla.memory import MemorySpace
 from tans_xla.transfer.place import put_leaf, put_numpy
 from tans_xla.transfer.target import (
     Destination,
+    context_mesh,
     default_target,
     is_destination,
     make_target,
@@ -133,6 +139,12 @@ def _put_leaves(
 
 
 def _bind(x: Tracer, device: Any, donate: Any, alias: Any, source: Any) -> Any:
+    if isinstance(device, PartitionSpec):
+        device = named_sharding(_traced_mesh(device), device)
+    if isinstance(device, NamedSharding) and AxisType.Explicit in device.mesh.axis_types:
+        aval = typeof(x)
+        if isinstance(aval, ShapedArray):
+            device.shard_shape(aval.shape)
     semantics = ArrayCopySemantics.REUSE_INPUT
     if donate:
         semantics = ArrayCopySemantics.DONATE_INPUT
@@ -140,6 +152,11 @@ def _bind(x: Tracer, device: Any, donate: Any, alias: Any, source: Any) -> Any:
         semantics = ArrayCopySemantics.ALWAYS_COPY
     (result,) = device_put_p.bind(x, copy_semantics=(semantics,), devices=(device,), srcs=(source,))
     return result
+
+
+def _traced_mesh(spec: PartitionSpec) -> Any:
+    found = abstract_mesh.value
+    return context_mesh(spec, "device_put") if found is None else found
 
 
 def device_get(x: Any) -> Any:

@@ -3,18 +3,25 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from tans_core.explicit_mode import spec_of
 from tans_core.primitive import Primitive
 from tans_core.sharding import NamedSharding
 from tans_xla import hlo, sdy_attributes
 from tans_xla._jaxlib import ir, sdy
 from tans_xla.memory import KIND_OF_HOST, MemorySpace
+from tans_xla.resharding import resharded
 from tans_xla.transfer import device_put_p
 
 
 def _device_put(ctx: Any, *operands: Any, devices: tuple[Any, ...], **_: Any) -> list[Any]:
     results = []
-    for x, device, aval in zip(operands, devices, ctx.avals_out, strict=True):
+    mesh = ctx.builder.mesh
+    avals = zip(ctx.avals_in, ctx.avals_out, strict=True)
+    for x, device, (own, aval) in zip(operands, devices, avals, strict=True):
         if isinstance(device, NamedSharding) and device.mesh.size > 1:
+            if mesh is not None and aval.is_sharded:
+                results.append(resharded(mesh, x, own, spec_of(aval)))
+                continue
             sharding = sdy_attributes.tensor_sharding(device, aval.ndim)
             results.append(sdy.sharding_constraint(x, sharding))
         elif isinstance(device, MemorySpace) and ctx.platforms != ("cpu",):

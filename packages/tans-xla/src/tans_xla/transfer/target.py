@@ -43,7 +43,7 @@ def make_target(destination: Destination, name: str = "device_put") -> Target:
     if isinstance(destination, Device):
         return _single_target(destination, True)
     if isinstance(destination, PartitionSpec):
-        return sharding_target(named_sharding(_context_mesh(destination, name), destination))
+        return sharding_target(named_sharding(context_mesh(destination, name), destination))
     if isinstance(destination, Sharding):
         return sharding_target(destination)
     if isinstance(destination, Format):
@@ -104,7 +104,8 @@ register_cache(_single_target.cache_clear, holds_backend=True)
 register_cache(sharding_target.cache_clear, holds_backend=True)
 
 
-def _context_mesh(spec: PartitionSpec, name: str) -> Mesh:
+def context_mesh(spec: PartitionSpec, name: str) -> Mesh:
+    """Return the mesh in context, which a spec is about; raises ValueError if there is none."""
     mesh = config.concrete_mesh.value
     if isinstance(mesh, Mesh) and not mesh.empty:
         return mesh
