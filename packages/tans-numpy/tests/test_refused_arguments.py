@@ -93,6 +93,27 @@ def test_shapes_may_be_arrays(make):
         make(jnp.array([2.0, 3.0]))
 
 
+@pytest.mark.parametrize("shape", [jnp.array([3, 2]), np.array([3, -1]), [3, 2]], ids=repr)
+def test_new_shapes_may_be_arrays(shape):
+    assert jnp.reshape(X, shape).shape == X.reshape(shape).shape == (3, 2)
+
+
+@pytest.mark.parametrize("join", [jnp.concatenate, jnp.stack])
+def test_python_types_as_dtype_of_a_join_do_not_warn(join):
+    assert join([X, X], dtype=int).dtype == np.int32
+    with pytest.warns(UserWarning, match="int64"):
+        join([X, X], dtype="int64")
+
+
+def test_covariance_of_no_observations_is_nan():
+    assert jnp.isnan(jnp.cov(jnp.zeros((2, 0)))).all()
+
+
+def test_decimals_are_an_integer():
+    with pytest.raises(TypeError, match="float"):
+        jnp.round(X, 1.5)
+
+
 @pytest.mark.parametrize("a", [1, 2.5, 1j], ids=repr)
 def test_full_like_of_a_python_scalar_is_weak(a):
     out = jnp.full_like(a, 2)

@@ -9,6 +9,7 @@ import tans_lax as lax
 from tans_core import Array, ArrayImpl, dtypes, is_evaluating, recording_trace, tree, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_core.types import ShapedArray
+from tans_numpy.dims import sizes_of
 from tans_numpy.operands import (
     PYTHON_SCALARS,
     check_arraylike,
@@ -268,13 +269,8 @@ def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
     Raises:
       TypeError: a size is not an integer, or negative.
     """
-    sizes = (shape,) if not isinstance(shape, tuple | list) else shape
-    if type(shape) is ArrayImpl and shape.ndim == 1 and shape.dtype.kind in "iu":
-        shape = np.asarray(shape)
-    if isinstance(shape, np.ndarray):
-        sizes = shape.tolist() if shape.ndim else [shape.item()]
     try:
-        out = tuple(size.__index__() for size in sizes)
+        out = tuple(size.__index__() for size in sizes_of(shape))
     except AttributeError:
         raise TypeError(
             f"{where}: given the shape {shape!r}, expected integers. Convert sizes with int(n)."

@@ -2,11 +2,24 @@
 
 from typing import Any
 
+import numpy as np
+
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import ArrayImpl, typeof
 from tans_lax.mesh.specs import partitions_like
 
 type Array = Any
+
+
+def sizes_of(shape: Any) -> Any:
+    """Return the sizes in a shape: an int, a sequence or a vector of known integers."""
+    if isinstance(shape, tuple | list):
+        return shape
+    if type(shape) is ArrayImpl and shape.ndim == 1 and shape.dtype.kind in "iu":
+        shape = np.asarray(shape)
+    if isinstance(shape, np.ndarray):
+        return shape.tolist() if shape.ndim else [shape.item()]
+    return (shape,)
 
 
 def keep_dims(reduced: Array, shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_numpy.creation import asarray
+from tans_numpy.creation import asarray, requested_dtype
 from tans_numpy.manipulation import expand_dims, ndim, ravel, reshape, shape, size, squeeze
 from tans_numpy.operands import (
     ArrayLike,
@@ -61,7 +61,8 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
             "concatenate: given scalars, expected arrays with at least one dimension. Use stack."
         )
     axis = canonicalize_axis(axis, ndim(items[0]), "concatenate")
-    return _concatenate(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
+    dtype = None if dtype is None else requested_dtype(dtype, "concatenate")
+    return _concatenate(tuple(items), axis=axis, dtype=dtype)
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
@@ -106,7 +107,8 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
             "Broadcast them first."
         )
     axis = canonicalize_axis(axis, ndim(items[0]) + 1, "stack")
-    return _stack(tuple(items), axis=axis, dtype=None if dtype is None else np.dtype(dtype))
+    dtype = None if dtype is None else requested_dtype(dtype, "stack")
+    return _stack(tuple(items), axis=axis, dtype=dtype)
 
 
 def atleast_1d(*arys: ArrayLike) -> Any:

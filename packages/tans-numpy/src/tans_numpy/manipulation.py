@@ -10,6 +10,7 @@ import tans_lax as lax
 from tans_core import typeof
 from tans_lax.mesh import reshard_array
 from tans_numpy.creation import as_shape, asarray
+from tans_numpy.dims import sizes_of
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axes,
@@ -66,9 +67,8 @@ def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
     Raises:
       TypeError: sizes are not integers, two unknown sizes, or another number of elements.
     """
-    items = sizes if isinstance(sizes, tuple | list) else (sizes,)
     try:
-        dims = tuple(operator.index(n) for n in items)
+        dims = tuple(operator.index(n) for n in sizes_of(sizes))
     except TypeError:
         raise TypeError(
             f"{where}: given the shape {sizes!r}, expected integers. Shapes must be known while "

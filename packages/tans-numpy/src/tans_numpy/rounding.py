@@ -1,5 +1,6 @@
 """Rounding to integers and decimals."""
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     check_arraylike("round", a)
     if out is not None:
         raise NotImplementedError("round: given out=, expected None: arrays can't be written to.")
-    return _round(a, decimals=decimals.__index__())
+    return _round(a, decimals=operator.index(decimals))
 
 
 around = round

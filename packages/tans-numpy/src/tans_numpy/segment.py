@@ -1,5 +1,6 @@
 """Reductions over segments: elements that carry the same number are combined."""
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -60,7 +61,7 @@ def _largest(dtype: Any) -> Any:
 
 def _count(num_segments: Any, segment_ids: Array, name: str) -> int:
     if num_segments is not None:
-        count = num_segments.__index__()
+        count = operator.index(num_segments)
         if count < 0:
             raise ValueError(
                 f"{name}: given num_segments={count}, expected at least 0. Leave it out to count "
