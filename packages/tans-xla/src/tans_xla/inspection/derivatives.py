@@ -14,4 +14,11 @@ def _jvp(
     return [], []
 
 
+def _transpose(cts: Sequence[Any], x: Any, **params: Any) -> list[None]:
+    """Return nothing: it has no result, so that no cotangent comes back through it."""
+    del cts, x, params
+    return [None]
+
+
 JVP: Final = {inspect_sharding_p: _jvp}
+TRANSPOSE: Final = {inspect_sharding_p: _transpose}
