@@ -58,6 +58,15 @@ def cross_platform(session: nox.Session) -> None:
 
 
 @shared
+def derivatives(session: nox.Session) -> None:
+    """Derivatives of every primitive to second order, in all dtypes; a part of it is in CI."""
+    session.chdir(ROOT / "integration_tests")
+    options = ["-m", "walk or not walk", "-n", "2", "-q"]
+    files = ["test_derivatives_to_second_order.py", "test_collective_derivatives.py"]
+    python(session, "-m", "pytest", *options, *session.posargs, *files)
+
+
+@shared
 def tools(session: nox.Session) -> None:
     """Tests of the tools."""
     python(session, "-m", "pytest", "-c", "tools/pytest.ini", "-q", *session.posargs, "tools/tests")

@@ -11,6 +11,7 @@ import numpy as np
 import tans
 import tans.numpy as jnp
 from tans import lax
+from tans.ad_checkpoint import checkpoint_name
 from tans_lax.concatenation import unstack_p
 
 
@@ -53,6 +54,12 @@ I = jnp.array
 _DN = lax.GatherDimensionNumbers((1,), (0,), (0,))
 _SDN = lax.ScatterDimensionNumbers((1,), (0,), (0,))
 _IDX = np.array([[0], [2], [1]], np.int32)
+
+
+def _either(p, q):
+    """Combine probabilities of independent events: associative, and no named reduction."""
+    return p + q - p * q
+
 
 ELEMENTWISE = {
     "abs": _unary(lax.abs, 0.2, 1.0),
@@ -116,6 +123,11 @@ ELEMENTWISE = {
         lambda x: lax.betainc(jnp.full_like(x, 1.5), jnp.full_like(x, 2.5), x),
         _on((3,), low=0.3, high=0.7),
     ),
+    "igamma_in_a": Case(lax.igamma, _on((3,), (3,), low=0.5, high=3), bfloat16=False),
+    "polynomial": Case(
+        lambda x, c: lax.polynomial(x, [c, 2 * c, c * x]), _on((3,), (3,)), complex=True
+    ),
+    "stage": _unary(lambda x: lax.stage(x * x), complex=True),
     "nextafter": Case(lambda x: lax.nextafter(x, x + 1) * x, _on((3,))),
     "log_softmax": Case(lambda x: tans.nn.log_softmax(x), _on((2, 3))),
     "softmax": Case(lambda x: tans.nn.softmax(x), _on((2, 3))),
@@ -179,6 +191,9 @@ SUMS = {
     "reduce_prod": Case(lambda x: x.prod(0), _on((3, 2)), complex=True),
     "reduce_max": Case(lambda x: (x * x).max(0), _on((3, 2), low=0.1)),
     "reduce_min": Case(lambda x: (x * x).min(0), _on((3, 2), low=0.1)),
+    "reduce": Case(
+        lambda x: lax.reduce(x, jnp.zeros((), x.dtype), _either, (0,)), _on((3, 2)), complex=True
+    ),
     "cumsum": Case(lambda x: lax.cumsum(x * x), _on((4,)), complex=True),
     "cumprod": Case(lambda x: lax.cumprod(x), _on((4,), low=0.5), complex=True),
     "cummax": Case(lambda x: lax.cummax(x * x), _on((4,), low=0.1)),
@@ -239,6 +254,23 @@ LINALG = {
 }
 
 
+@tans.custom_batching.custom_vmap
+def _mapped_by_hand(x):
+    return jnp.sin(x) * x
+
+
+@_mapped_by_hand.def_vmap
+def _whole(axis_size, in_batched, x):
+    return jnp.sin(x) * x, True
+
+
+def _in_a_ref(x):
+    ref = tans.new_ref(x * x)
+    ref[0] = x[0] * ref[1]
+    ref[1] += x[0] * x[1]
+    return tans.freeze(ref)
+
+
 def _while(x):
     return lax.fori_loop(0, 3, lambda _, c: jnp.sin(c) * x, x)
 
@@ -284,6 +316,11 @@ CALLS = {
         bfloat16=False,
     ),
     "device_put": Case(lambda x: tans.device_put(x * x), _on((2,)), complex=True),
+    "composite": Case(lax.composite(lambda x: jnp.sin(x) * x, "tests.op"), _on((2,)), complex=True),
+    "custom_jvp": Case(tans.nn.relu6, _on((3,), low=0.5, high=5)),
+    "custom_vmap": Case(_mapped_by_hand, _on((2,)), complex=True),
+    "name": Case(lambda x: checkpoint_name(x, "x") * x, _on((2,)), complex=True),
+    "ref": Case(_in_a_ref, _on((3,)), complex=True),
     "stop_gradient": Case(lambda x: x * x + 0 * lax.stop_gradient(x), _on((2,))),
     "gamma_of_a": Case(
         lambda a: tans.random.loggamma(tans.random.key(0), a, dtype=a.dtype),
