@@ -184,3 +184,8 @@ def test_meshes_in_context(mesh: Any) -> None:
     with tans.set_mesh(same):
         out = tans.pmap(lambda v: lax.psum(v, "i"), axis_name="i")(X)
     assert out.sharding.spec == P("i")
+
+
+def test_no_elements() -> None:
+    with pytest.raises(ValueError, match=r"pmap: given mapped axes of size 0; expected one"):
+        tans.pmap(lambda v: v)(np.ones((0, 2)))

@@ -149,3 +149,20 @@ def test_complex_values_become_unreduced(mesh: Any, spec: P, axes: set[str]) -> 
     x = (np.arange(64) + 1j * np.arange(64)[::-1]).reshape(8, 8).astype(np.complex64)
     addends = tans.reshard(tans.reshard(x, spec), P(unreduced=axes))
     np.testing.assert_array_equal(tans.reshard(addends, P()), x)
+
+
+def test_arrays_on_a_mesh_with_auto_and_explicit_axes_show_their_states() -> None:
+    auto, explicit = tans.sharding.AxisType.Auto, tans.sharding.AxisType.Explicit
+    with tans.set_mesh(tans.make_mesh((2, 4), ("X", "Y"), (auto, explicit))):
+        host = np.arange(32, dtype=np.float32).reshape(8, 4)
+        u, r = (tans.reshard(host, P(**{state: {"Y"}})) for state in ("unreduced", "reduced"))
+        assert u.sharding.spec == P(unreduced={"Y"})
+        assert r.sharding.spec == P(reduced={"Y"})
+        assert "unreduced={'Y'}" in repr(u)
+        with pytest.raises(RuntimeError, match=r"\{U:Y\}.*addend.*reshard"):
+            np.asarray(u)
+        np.testing.assert_array_equal(tans.reshard(u, P("Y")), host)
+        x = tans.device_put(host, P("X", "Y"))
+        product = tans.numpy.matmul(x, x.T, out_sharding=P(unreduced={"Y"}))
+        assert product.sharding.spec.unreduced == {"Y"}
+        np.testing.assert_array_equal(tans.reshard(product, P()), host @ host.T)

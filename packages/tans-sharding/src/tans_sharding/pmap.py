@@ -230,6 +230,15 @@ class _Options:
                 )
             )
         (size,) = sizes
+        if not size:
+            raise ValueError(
+                message(
+                    "pmap",
+                    "mapped axes of size 0",
+                    "one element or more, each for a device",
+                    "Leave the call out when there is nothing to map.",
+                )
+            )
         if self.size is not None and size != self.size:
             raise ValueError(
                 message(

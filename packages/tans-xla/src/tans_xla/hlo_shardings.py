@@ -1,14 +1,17 @@
 """The shardings of results: those asked for, and those that the compiler chose."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from tans_core.config import concrete_mesh
+from tans_core.explicit_mode import spec_of
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import GSPMDSharding, NamedSharding, named_sharding, single_device_sharding
 from tans_xla._jaxlib import DeviceList, HloSharding
 from tans_xla.placement import Placement
 from tans_xla.tilings import make_hlo_sharding, same_hlo_sharding
+
+_WHOLE: Final = PartitionSpec()
 
 
 def result_shardings(
@@ -34,38 +37,44 @@ def result_shardings(
         if context is not None and tuple(context._internal_device_list) == tuple(devices):
             mesh = context
     return [
-        r if r is not None else from_op_sharding(op, mesh, devices, aval.ndim)
+        r if r is not None else from_op_sharding(op, mesh, devices, aval.ndim, spec_of(aval))
         for r, op, aval in zip(requested, chosen[num_tokens:], avals, strict=True)
     ]
 
 
-def from_op_sharding(op: Any, mesh: Any, devices: Sequence[Any], ndim: int) -> Any:
+def from_op_sharding(
+    op: Any, mesh: Any, devices: Sequence[Any], ndim: int, own: PartitionSpec = _WHOLE
+) -> Any:
     """Return the `NamedSharding` over `mesh` that equals a compiled sharding.
 
-    Without a mesh, or when no spec fits, the result is a `GSPMDSharding`.
+    The spec in the value's type, `own`, says along which axes it is unreduced and reduced. Without
+    a mesh, or when no spec fits, the result is a `GSPMDSharding`.
     """
     hlo = HloSharding.from_proto(op)
     if mesh is not None:
         if hlo.is_replicated():
-            return named_sharding(mesh, PartitionSpec())
-        spec = find_spec(hlo, mesh, ndim)
+            return named_sharding(mesh, PartitionSpec(reduced=own.reduced))
+        spec = find_spec(hlo, mesh, ndim, own)
         if spec is not None:
             return named_sharding(mesh, spec)
     return GSPMDSharding(DeviceList(tuple(devices)), op)
 
 
-def find_spec(hlo: HloSharding, mesh: Any, ndim: int) -> PartitionSpec | None:
-    """Return the spec over `mesh` that makes `hlo`, or None.
+def find_spec(
+    hlo: HloSharding, mesh: Any, ndim: int, own: PartitionSpec = _WHOLE
+) -> PartitionSpec | None:
+    """Return the spec over `mesh`, unreduced and reduced as `own`, that makes `hlo`, or None.
 
     Candidates are built dimension by dimension from mesh axes whose sizes multiply to the number
     of shards; meshes have few axes, so the search is short.
     """
     counts = hlo.tile_assignment_dimensions()[:ndim]
-    sizes = dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
+    states = own.unreduced | own.reduced
+    pairs = zip(mesh.axis_names, mesh.axis_sizes, strict=True)
+    sizes = {name: size for name, size in pairs if name not in states}
     for parts in _candidates(list(counts), sizes):
-        while parts and parts[-1] is None:
-            parts = parts[:-1]
-        spec = PartitionSpec(*parts)
+        length = max((d + 1 for d, part in enumerate(parts) if part is not None), default=0)
+        spec = own.update(partitions=parts[:length])
         if same_hlo_sharding(make_hlo_sharding(mesh, spec, ndim), hlo):
             return spec
     return None
