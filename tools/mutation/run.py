@@ -1,8 +1,8 @@
 """The mutation run: seeded faults in rules, one at a time, against the tests of their family.
 
 ``python tools/mutation/run.py --count 100 --seed 1`` prints each fault and whether a test caught
-it, and fails if less than ``--least`` per cent were caught. It works on a copy of the checkout,
-where the tests are run once without a fault; those that fail then are left out.
+it, and fails if less than ``--least`` per cent were caught. It works on a copy of the checkout. A
+test that fails is run again without the fault, and doesn't count unless it passes then.
 """
 
 import argparse

@@ -33,3 +33,43 @@ def test_all_of_the_mass_lies_at_zero_for_order_zero(name):
     found = np.asarray(getattr(lax, name)(np.zeros(3, np.float32), x))
     assert np.isnan(found[0])
     assert found[1:].tolist() == [float(name == "igamma")] * 2
+
+
+def test_one_minus_square_of_integers_wraps():
+    assert lax.one_minus_square(np.array([0, 3], np.uint8)).tolist() == [1, 248]
+    with pytest.raises(TypeError, match="bool"):
+        lax.one_minus_square(np.ones(2, np.bool_))
+
+
+@pytest.mark.parametrize("rank", [-1, 0, 2])
+def test_a_lower_rank_changes_nothing(rank):
+    assert lax.broadcast_to_rank(np.ones((2, 3), np.float32), rank).shape == (2, 3)
+
+
+@pytest.mark.parametrize("coeffs", [(1.5, 2.0), np.array([1.5, 2.0], np.float32)])
+@pytest.mark.parametrize("dtype", [np.int32, BFLOAT16, np.float16, np.float32])
+def test_coefficients_take_the_dtype_of_the_operand(coeffs, dtype):
+    found = lax.polynomial(np.arange(3).astype(dtype), coeffs)
+    first = int(coeffs[0]) if dtype == np.int32 else 1.5
+    assert (found.dtype, found.tolist()) == (dtype, [first, first + 2, first + 4])
+    single = lax.polynomial(np.arange(3).astype(dtype), coeffs[:1])
+    assert (single.dtype, single.tolist()) == (dtype, [first] * 3)
+
+
+def test_a_polynomial_of_a_python_number_stays_weak():
+    assert lax.polynomial(2.0, (1.5, 2)).weak_type
+    assert not lax.polynomial(np.float32(2.0), (1.5, 2)).weak_type
+
+
+def test_shapes_as_values_are_vectors_of_numpy():
+    found = lax.shape_as_value((2, 3))
+    assert isinstance(found, np.ndarray)
+    assert (found.dtype, found.tolist()) == (np.int32, [2, 3])
+    assert lax.shape_as_value(()).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["approx_max_k", "approx_min_k"])
+def test_approximate_searches_return_lists(name):
+    found = getattr(lax, name)(np.array([1.0, 3.0, 2.0], np.float32), 1)
+    assert isinstance(found, list)
+    assert [v.tolist() for v in found] == [[3.0 if "max" in name else 1.0], [int("max" in name)]]

@@ -1,5 +1,7 @@
 """Kinds of faults that a wide sweep of calls found, apart from elementwise functions."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -82,7 +84,37 @@ def test_cross_products_are_of_space():
         jnp.cross(np.ones(2), np.ones(2))
 
 
-@pytest.mark.parametrize("source", [np.int8, np.dtype("int8"), "int8", jnp.int8, np.zeros(2, np.int8)])
+@pytest.mark.parametrize(
+    "source", [np.int8, np.dtype("int8"), "int8", jnp.int8, np.zeros(2, np.int8)]
+)
 def test_casts_are_asked_for_in_any_form(source):
     assert jnp.can_cast(source, np.int32)
     assert not jnp.can_cast(np.int32, np.int8)
+
+
+@pytest.mark.parametrize("name", ["svd", "eig", "eigvals", "qr"])
+def test_a_vector_is_not_a_type_that_these_factor(name):
+    with pytest.raises(TypeError, match=rf"linalg\.{name}.*float32\[3\]"):
+        getattr(jnp.linalg, name)(np.ones(3, np.float32))
+
+
+def test_full_factors_of_qr_are_the_reduced_ones():
+    a = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    q, r = jnp.linalg.qr(a, mode="full")
+    assert (q.shape, r.shape) == ((5, 3), (3, 3))
+    np.testing.assert_allclose(q @ r, a, atol=1e-6)
+
+
+def test_variance_without_nan_is_converted_to_an_integer_dtype_last():
+    found = jnp.nanvar(np.array([0.0, np.nan, 2.5, -7.9, 7.7]), dtype=np.int32)
+    assert (found.dtype, int(found)) == (np.int32, 31)
+
+
+@pytest.mark.parametrize("power", [2.0, 2.7, np.float32(2.5), 2])
+@pytest.mark.parametrize("index", [2, [2], slice(2, 3), np.array([False, False, True, False])])
+def test_exponents_for_integers_count_as_integers(index, power):
+    index = np.array(index) if isinstance(index, list) else index
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        found = jnp.arange(4).at[index].power(power)
+    assert (found.dtype, found.tolist()) == (np.int32, [0, 1, 4, 3])

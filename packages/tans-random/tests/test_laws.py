@@ -130,3 +130,12 @@ def test_limits_and_narrow_dtypes_are_those_of_jax(i):
 
 def test_an_empty_shape_of_two_sided_maxwell_numbers_stands_for_that_of_the_parameters():
     assert random.double_sided_maxwell(random.key(0), jnp.zeros(3), 1.0).shape == (3, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_factors_of_a_covariance_keep_their_dtype_for_narrow_samples(dtype):
+    found = random.multivariate_normal(random.key(0), np.zeros(2), np.eye(2), (3,), dtype=dtype)
+    z = random.normal(random.key(0), (3, 2), dtype)
+    assert found.dtype == np.float32
+    # A compiler may keep the digits of a narrow number until it is stored.
+    np.testing.assert_allclose(found, z.astype(np.float32), rtol=2.0**-8)

@@ -19,7 +19,7 @@ def approx_max_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Array, Array]:
+) -> list[Array]:
     """Find the `k` largest elements along a dimension; some may be missed on TPUs.
 
     Args:
@@ -33,7 +33,7 @@ def approx_max_k(
         unsorted, to be combined with those of other parts.
 
     Returns:
-      ``(values, indices)``; values descend when aggregated, indices are int32.
+      ``[values, indices]``; values descend when aggregated, indices are int32.
 
     Raises:
       TypeError: `operand` has no dimension.
@@ -57,7 +57,7 @@ def approx_max_k(
         reduction_input_size_override=operator.index(reduction_input_size_override),
         aggregate_to_topk=bool(aggregate_to_topk),
     )
-    return values, indices
+    return [values, indices]
 
 
 def approx_min_k(
@@ -67,7 +67,7 @@ def approx_min_k(
     recall_target: float = 0.95,
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
-) -> tuple[Array, Array]:
+) -> list[Array]:
     """Find the `k` smallest elements, ascending; all else as for `approx_max_k`.
 
     Example:
@@ -84,4 +84,4 @@ def approx_min_k(
         reduction_input_size_override=operator.index(reduction_input_size_override),
         aggregate_to_topk=bool(aggregate_to_topk),
     )
-    return values, indices
+    return [values, indices]

@@ -9,7 +9,6 @@ import numpy as np
 from tans_core import Primitive, ShapedArray, dtypes, is_value, typeof
 from tans_core.hi_types import is_hi_type
 from tans_lax.conversion import convert_element_type, convert_element_type_p
-from tans_lax.elementwise.identity import copy_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
 from tans_lax.mesh.states import cast_to_type, has_states, vary_like
 from tans_lax.shape import broadcast_in_dim_p
@@ -198,7 +197,7 @@ def _sharding_of(aval: Any) -> Any:
 
 
 def shape_as_value(shape: Shape) -> Value:
-    """Return a shape as an integer array.
+    """Return a shape as an integer vector of NumPy.
 
     Args:
       shape: sizes.
@@ -210,7 +209,7 @@ def shape_as_value(shape: Shape) -> Value:
       >>> lax.shape_as_value((2, 3)).tolist()
       [2, 3]
     """
-    return copy_p.bind(np.asarray(tuple(map(index, shape)), dtypes.default_int()))
+    return np.asarray(tuple(map(index, shape)), dtypes.default_int())
 
 
 def _like(aval: Any, value: complex) -> Value:

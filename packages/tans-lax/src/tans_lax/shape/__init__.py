@@ -81,21 +81,13 @@ def broadcast_to_rank(x: Value, rank: int) -> Value:
 
     Args:
       x: any shape, any dtype.
-      rank: rank of the result, at least that of `x`.
-
-    Raises:
-      ValueError: `x` has more dimensions.
+      rank: least rank of the result; an operand of a higher rank is returned as it is.
 
     Example:
       >>> lax.broadcast_to_rank(1, 2).shape
       (1, 1)
     """
     ndim = typeof(x).ndim
-    if rank < ndim:
-        raise ValueError(
-            f"lax.broadcast_to_rank: given rank {rank} for an operand of rank {ndim}; expected at "
-            "least its rank. Use lax.squeeze or lax.reshape to remove dimensions."
-        )
     return expand_dims(x, range(rank - ndim)) if rank > ndim else unchanged(x)
 
 

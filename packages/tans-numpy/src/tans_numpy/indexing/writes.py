@@ -131,6 +131,8 @@ def _compute_dtype(x: Value, values: Value, method: str) -> Any:
     """Return the dtype to compute in; warn if converting back to that of `x` may lose."""
     x_type, values_type = _narrow(weak_dtype_of(x)), _narrow(_values_type(values))
     dtype = x_type[0]
+    if method == "power" and not dtypes.is_inexact(dtype):
+        return dtype  # exponents are counted in the integers of the array
     joined = dtype
     if x_type != values_type:
         joined, _ = join_dtypes(x_type, values_type)

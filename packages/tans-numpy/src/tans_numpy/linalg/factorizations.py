@@ -52,21 +52,22 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
 
     Args:
       a: ``[..., m, n]``; integers become the default float.
-      mode: "reduced" (``min(m, n)`` columns), "complete" (square `Q`), "r" (only `R`), or "raw"
-        (transposed reflectors ``[..., n, m]`` and their factors).
+      mode: "reduced" or "full" (``min(m, n)`` columns), "complete" (square `Q`), "r" (only `R`),
+        or "raw" (transposed reflectors ``[..., n, m]`` and their factors).
 
     Returns:
       ``(Q, R)``, `R` alone, or ``(h, tau)``.
 
     Raises:
-      ValueError: unknown mode, or fewer than two dimensions.
+      TypeError: fewer than two dimensions.
+      ValueError: unknown mode.
 
     Example:
       >>> q, r = qr(jnp.array([[3.0], [4.0]]))
       >>> q.shape, r.shape
       ((2, 1), (1, 1))
     """
-    check_matrices("linalg.qr", a)
+    check_matrices("linalg.qr", a, rank_error=TypeError)
     if mode not in ("reduced", "complete", "r", "raw", "full"):
         raise ValueError(
             f"linalg.qr: given mode={mode!r}, expected 'reduced', 'complete', 'r' or 'raw'. Write "
@@ -84,7 +85,7 @@ def _qr(a: Array, *, mode: str) -> Any:
     if mode == "raw":
         packed, taus = geqrf(a)
         return transposed(packed), taus
-    q, r = lax_linalg.qr(a, full_matrices=mode in ("complete", "full"))
+    q, r = lax_linalg.qr(a, full_matrices=mode == "complete")
     return upper_part(r) if mode == "r" else (q, r)
 
 
@@ -110,13 +111,14 @@ def svd(
       ``(U, S, Vh)``, or `S` alone: ``[..., min(m, n)]``, real and descending.
 
     Raises:
-      ValueError: fewer than two dimensions, or an impossible subset.
+      TypeError: fewer than two dimensions.
+      ValueError: an impossible subset.
 
     Example:
       >>> svd(jnp.array([[3.0, 0.0], [0.0, -4.0]]), compute_uv=False).tolist()
       [4.0, 3.0]
     """
-    check_matrices("linalg.svd", a, square=hermitian)
+    check_matrices("linalg.svd", a, square=hermitian, rank_error=TypeError)
     outs = _svd(
         a,
         full_matrices=bool(full_matrices),

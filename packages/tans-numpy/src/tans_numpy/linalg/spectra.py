@@ -73,13 +73,14 @@ def eig(a: ArrayLike) -> EigResult:
       ``(eigenvalues, eigenvectors)``, complex; the vectors are columns of length one.
 
     Raises:
+      TypeError: fewer than two dimensions.
       ValueError: the matrices are not square.
 
     Example:
       >>> [z.imag for z in sorted(eig(jnp.array([[0.0, -1.0], [1.0, 0.0]]))[0].tolist(), key=str)]
       [-1.0, 1.0]
     """
-    check_matrices("linalg.eig", a, square=True)
+    check_matrices("linalg.eig", a, square=True, rank_error=TypeError)
     return EigResult(*_eig(a, vectors=True))
 
 
@@ -90,7 +91,7 @@ def eigvals(a: ArrayLike) -> Array:
       >>> eigvals(jnp.array([[2.0]])).tolist()
       [(2+0j)]
     """
-    check_matrices("linalg.eigvals", a, square=True)
+    check_matrices("linalg.eigvals", a, square=True, rank_error=TypeError)
     return _eig(a, vectors=False)[0]
 
 

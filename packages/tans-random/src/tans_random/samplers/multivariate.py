@@ -19,6 +19,7 @@ from tans_random.samplers.arguments import (
     Sharding,
     check_choice,
     float_dtype,
+    float_dtype_of,
     place,
     static_shape,
 )
@@ -41,7 +42,8 @@ def _factor(cov: Array, method: str) -> Array:
 def _multivariate_normal(
     words: Any, mean: Any, cov: Any, *, shape: Shape, dtype: Any, impl: Implementation, method: str
 ) -> Array:
-    mean, cov = (lax.convert_element_type(v, dtype) for v in (mean, cov))
+    common = float_dtype_of(mean, cov)
+    mean, cov = (lax.convert_element_type(v, common) for v in (mean, cov))
     z = real_normal(words, impl, (*shape, typeof(mean).shape[-1]), dtype)
     return mean + jnp.einsum("...ij,...j->...i", _factor(cov, method), z)
 
@@ -57,7 +59,8 @@ def multivariate_normal(
       mean: [..., n].
       cov: positive semidefinite matrices, [..., n, n].
       shape: static batch shape, which those of `mean` and `cov` broadcast to; those if None.
-      dtype: floating-point dtype; the default one if None.
+      dtype: floating-point dtype of the normal numbers; if None, that of `mean` and `cov`. The
+        result has the dtype to which all three promote.
       method: how `cov` is factored: "cholesky", or "eigh" or "svd", which serve singular matrices.
       out_sharding: sharding of the result in explicit mode.
 
@@ -73,7 +76,9 @@ def multivariate_normal(
       (3, 2)
     """
     parts = take_apart(key, "multivariate_normal")
-    target = float_dtype(dtype, "multivariate_normal")
+    target = (
+        float_dtype_of(mean, cov) if dtype is None else float_dtype(dtype, "multivariate_normal")
+    )
     check_choice("multivariate_normal", "method", method, ("cholesky", "eigh", "svd"))
     mean_shape, cov_shape = typeof(mean).shape, typeof(cov).shape
     n = mean_shape[-1:]

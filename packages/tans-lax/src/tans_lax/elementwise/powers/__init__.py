@@ -145,10 +145,10 @@ def one_minus_square(x: Value) -> Value:
     """Compute ``1 - x**2`` as ``(1 + x) * (1 - x)``, exact to rounding near 1 and -1.
 
     Args:
-      x: any shape, float or complex dtype.
+      x: any shape, any numeric dtype; integers wrap.
 
     Raises:
-      TypeError: `x` is boolean or an integer.
+      TypeError: `x` is boolean.
 
     Example:
       >>> float(lax.one_minus_square(0.5))

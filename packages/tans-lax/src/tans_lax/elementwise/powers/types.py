@@ -56,5 +56,5 @@ TYPES: Final[dict[Primitive, TypeRule]] = {
     sqrt_p: unary("sqrt", INEXACT),
     rsqrt_p: unary("rsqrt", INEXACT),
     cbrt_p: unary("cbrt", FLOATING),
-    one_minus_square_p: unary("one_minus_square", INEXACT),
+    one_minus_square_p: unary("one_minus_square", NUMBER),
 }
