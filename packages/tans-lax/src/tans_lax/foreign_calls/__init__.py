@@ -3,24 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tans_core import Primitive, ShapedArray, typeof
-from tans_core.errors import message
-from tans_core.explicit_mode import type_sharding
-from tans_core.types import AbstractValue
+from tans_core import Primitive, typeof
+from tans_lax.foreign_calls.checks import (
+    alias_pairs,
+    check_options,
+    check_untyped,
+    orders,
+    result_type,
+)
 from tans_xla.ffi.attributes import frozen
+from tans_xla.ffi.lowering import in_memory
 
 type Layout = Sequence[int] | None
 type Result = Any
 
 ffi_call_p: Final = Primitive("ffi_call", family=__name__, multiple_results=True)
-VMAP_METHODS: Final = (
-    "sequential",
-    "sequential_unrolled",
-    "expand_dims",
-    "broadcast_all",
-    "legacy_vectorized",
-)
-_TYPED: Final = 4
 
 
 def ffi_call(
@@ -32,7 +29,7 @@ def ffi_call(
     input_layouts: Sequence[Layout] | None = None,
     output_layouts: Any = None,
     input_output_aliases: Mapping[int, int] | None = None,
-    custom_call_api_version: int = _TYPED,
+    custom_call_api_version: int = 4,
     legacy_backend_config: str | None = None,
 ) -> Callable[..., Result]:
     """Return a function that calls a registered foreign function.
@@ -63,152 +60,33 @@ def ffi_call(
 
     The call has no derivative, and is not split over devices; wrap it in a HiPrim for both.
     """
+    name = target_name
     single = not isinstance(result_shape_dtypes, tuple | list)
     results = [result_shape_dtypes] if single else list(result_shape_dtypes)
-    avals = tuple(_result_type(i, r) for i, r in enumerate(results))
-    if vmap_method is not None and vmap_method not in VMAP_METHODS:
-        raise ValueError(
-            _text(
-                target_name,
-                f"vmap_method={vmap_method!r}",
-                f"None or one of {', '.join(map(repr, VMAP_METHODS))}",
-                "'sequential' works for every function.",
-            )
-        )
-    if custom_call_api_version >= _TYPED and legacy_backend_config is not None:
-        raise ValueError(
-            _text(
-                target_name,
-                f"legacy_backend_config with custom_call_api_version={custom_call_api_version}",
-                "attributes as keyword arguments of the call",
-                "Leave legacy_backend_config out, or call an untyped handler (version below 4).",
-            )
-        )
+    avals = tuple(result_type(name, i, r) for i, r in enumerate(results))
+    check_options(name, vmap_method, custom_call_api_version, legacy_backend_config)
     if single and output_layouts is not None:
         output_layouts = [output_layouts]
 
     def call(*args: Any, **attributes: Any) -> Result:
-        if attributes and custom_call_api_version < _TYPED:
-            raise ValueError(
-                _text(
-                    target_name,
-                    f"the attributes {sorted(attributes)} with "
-                    f"custom_call_api_version={custom_call_api_version}",
-                    "no attributes: untyped handlers take none",
-                    "Use legacy_backend_config, or a typed handler (version 4).",
-                )
-            )
-        in_avals = [typeof(x) for x in args]
+        check_untyped(name, custom_call_api_version, attributes)
+        in_avals = [in_memory(typeof(x)) for x in args]
         outs = ffi_call_p.bind(
             *args,
             result_avals=avals,
-            target_name=target_name,
+            target_name=name,
             has_side_effect=bool(has_side_effect),
             vmap_method=vmap_method,
-            input_layouts=_orders(target_name, "input", input_layouts, in_avals),
-            output_layouts=_orders(target_name, "output", output_layouts, avals),
-            input_output_aliases=_aliases(target_name, input_output_aliases, in_avals, avals),
+            input_layouts=orders(name, "input", input_layouts, in_avals),
+            output_layouts=orders(name, "output", output_layouts, avals),
+            input_output_aliases=alias_pairs(name, input_output_aliases, in_avals, avals),
             custom_call_api_version=custom_call_api_version,
             legacy_backend_config=legacy_backend_config,
-            attributes=frozen(target_name, attributes),
+            attributes=frozen(name, attributes),
         )
-        return outs[0] if single else type(result_shape_dtypes)(outs)
+        if single:
+            return outs[0]
+        make: Any = type(result_shape_dtypes)
+        return make(*outs) if hasattr(make, "_fields") else make(outs)
 
     return call
-
-
-def _result_type(position: int, result: Any) -> AbstractValue:
-    if isinstance(result, AbstractValue) and not isinstance(result, ShapedArray):
-        return result
-    if not (hasattr(result, "shape") and hasattr(result, "dtype")):
-        raise ValueError(
-            message(
-                "ffi_call",
-                f"result_shape_dtypes with {result!r} of type {type(result).__name__} at position "
-                f"{position}",
-                "objects that have a shape and a dtype",
-                "Write jax.ShapeDtypeStruct(shape, dtype).",
-            )
-        )
-    if isinstance(result, ShapedArray):
-        return result.update(weak_type=False, manual_axes=frozenset())
-    sharding = getattr(result, "sharding", None)
-    if sharding is not None and hasattr(sharding, "spec"):
-        sharding = type_sharding(sharding.mesh.abstract_mesh, sharding.spec, len(result.shape))
-        return ShapedArray(result.shape, result.dtype, sharding=sharding)
-    return ShapedArray(result.shape, result.dtype)
-
-
-def _orders(
-    target: str, what: str, layouts: Any, avals: Sequence[Any]
-) -> tuple[tuple[int, ...], ...]:
-    """Return layouts from minor to major, as the compiler has them."""
-    if layouts is None:
-        layouts = [None] * len(avals)
-    if len(layouts) != len(avals):
-        raise ValueError(
-            _text(
-                target,
-                f"{len(avals)} {what}s and {len(layouts)} {what} layouts",
-                "equal numbers",
-                "Give None for row-major.",
-            )
-        )
-    return tuple(
-        _order(target, f"{what} {i}", x, a)
-        for i, (x, a) in enumerate(zip(layouts, avals, strict=True))
-    )
-
-
-def _order(target: str, what: str, layout: Any, aval: Any) -> tuple[int, ...]:
-    ndim = getattr(aval, "ndim", 0)
-    if hasattr(layout, "major_to_minor"):
-        if getattr(layout, "tiling", None):
-            raise ValueError(
-                _text(target, f"a tiled layout of {what}", "an order of dimensions", "Drop it.")
-            )
-        layout = layout.major_to_minor
-    order = tuple(range(ndim)) if layout is None else tuple(layout)
-    if sorted(order) != list(range(ndim)):
-        raise ValueError(
-            _text(
-                target,
-                f"the layout {order} of {what}, of type {aval.str_short(False)}",
-                f"an order of its {ndim} dimensions",
-                "List each dimension once, from major to minor.",
-            )
-        )
-    return order[::-1]
-
-
-def _aliases(
-    target: str, aliases: Mapping[int, int] | None, ins: Sequence[Any], outs: Sequence[Any]
-) -> tuple[tuple[int, int], ...]:
-    items = tuple((aliases or {}).items())
-    for i, o in items:
-        for what, index, avals in (("input", i, ins), ("output", o, outs)):
-            if not 0 <= index < len(avals):
-                raise ValueError(
-                    _text(
-                        target,
-                        f"input_output_aliases with the {what} index {index}, outside range",
-                        f"at least 0 and less than {len(avals)}, the number of {what}s",
-                        "Write {operand: result}.",
-                    )
-                )
-        given, wanted = ins[i], outs[o]
-        if (given.shape, given.dtype) != (wanted.shape, wanted.dtype):
-            raise ValueError(
-                _text(
-                    target,
-                    f"input_output_aliases of operand {i} of type {given.str_short(False)} and "
-                    f"result {o} of type {wanted.str_short(False)}",
-                    "equal types",
-                    "Alias buffers of one type only.",
-                )
-            )
-    return items
-
-
-def _text(target: str, given: str, expected: str, remedy: str) -> str:
-    return message(f"ffi_call of {target!r}", given, expected, remedy)

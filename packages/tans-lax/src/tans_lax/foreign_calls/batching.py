@@ -6,7 +6,8 @@ from typing import Any, Final
 from tans_core.context import AxisData
 from tans_core.errors import message
 from tans_lax.control_flow.scan import scan
-from tans_lax.foreign_calls import VMAP_METHODS, ffi_call_p
+from tans_lax.foreign_calls import ffi_call_p
+from tans_lax.foreign_calls.checks import VMAP_METHODS
 from tans_lax.rows import broadcast_batch, move_axis
 from tans_lax.shape import expand_dims
 
@@ -31,6 +32,10 @@ def _ffi_call_batch(
     if method.startswith("sequential"):
         outs = _loop(axis, front, mapped, method == "sequential_unrolled", params)
         return outs, [0] * len(outs)
+    # An operand whose buffer a result takes over has the type of that result.
+    for i, _ in params["input_output_aliases"]:
+        if not mapped[i]:
+            front[i], mapped[i] = broadcast_batch(front[i], axis, 0), True
     widened = [
         x if m or method == "legacy_vectorized" else _widen(axis, x, method)
         for x, m in zip(front, mapped, strict=True)

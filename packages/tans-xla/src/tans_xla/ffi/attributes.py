@@ -44,7 +44,10 @@ def frozen(target: str, attributes: dict[str, Any]) -> Attributes:
     Raises:
       TypeError: a value has no form in the program; names it.
     """
-    return tuple(sorted((k, _frozen(target, k, v)) for k, v in attributes.items()))
+    for key in attributes:
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _refuse(target, repr(key), attributes[key], f"Name it, as in {{'{key}': ...}}.")
+    return tuple((k, _frozen(target, k, attributes[k])) for k in sorted(attributes))
 
 
 def _frozen(target: str, name: str, value: Any) -> Any:
@@ -55,11 +58,17 @@ def _frozen(target: str, name: str, value: Any) -> Any:
     supported = isinstance(value, _SCALARS) and not isinstance(value, np.void)
     if not supported or (isinstance(value, np.generic) and value.dtype.kind not in "biufSU"):
         _refuse(target, name, value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        _refuse(target, name, value, "Integers have 64 bits: pass it as a string or two numbers.")
     return value
 
 
-def _refuse(target: str, name: str, value: Any) -> NoReturn:
-    remedy = "Pass what is computed by position, and keep constants as NumPy arrays."
+def _refuse(
+    target: str,
+    name: str,
+    value: Any,
+    remedy: str = "Pass what is computed by position, and keep constants as NumPy arrays.",
+) -> NoReturn:
     if isinstance(value, list | tuple):
         remedy = f"Write np.array({list(value)!r}) for it."
     raise TypeError(

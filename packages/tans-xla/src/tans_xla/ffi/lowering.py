@@ -8,6 +8,7 @@ from tans_xla import hlo
 from tans_xla._jaxlib import ir
 from tans_xla.ffi.attributes import frozen, ir_attribute
 from tans_xla.lowering import LoweringContext
+from tans_xla.physical import physical_aval
 
 type Value = Any  # ir.Value
 type Layouts = Sequence[Sequence[int] | None] | None
@@ -112,6 +113,11 @@ def _config(target: str, api_version: int, given: Any, params: dict[str, Any]) -
     return ir.DictAttr.get(entries | dict(given or {}))
 
 
+def in_memory(aval: Any) -> Any:
+    """Return the type of the buffer that a handler is given for a value of type `aval`."""
+    return physical_aval(aval) if hasattr(aval, "dtype") else aval
+
+
 def _layouts(what: str, layouts: Layouts, avals: Sequence[Any]) -> Any:
     if layouts is None:
         layouts = [None] * len(avals)
@@ -128,7 +134,7 @@ def _layouts(what: str, layouts: Layouts, avals: Sequence[Any]) -> Any:
 
 
 def _layout(what: str, layout: Sequence[int] | None, aval: Any) -> Any:
-    ndim = getattr(aval, "ndim", 0)
+    ndim = getattr(in_memory(aval), "ndim", 0)
     order = tuple(reversed(range(ndim))) if layout is None else tuple(layout)
     if sorted(order) != list(range(ndim)):
         raise ValueError(

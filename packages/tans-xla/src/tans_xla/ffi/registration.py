@@ -58,8 +58,9 @@ def register_ffi_target(
       **kwargs: passed on to the compiler, such as ``traits=``.
 
     Raises:
-      TypeError: `fn` is neither a capsule nor a dict of capsules.
+      TypeError: `fn` is neither a capsule nor a dict of capsules, or a name is no string.
     """
+    _check_names("register_ffi_target", name=name, platform=platform)
     capsules = list(fn.values()) if isinstance(fn, Mapping) else [fn]
     for capsule in capsules:
         if type(capsule).__name__ != "PyCapsule":
@@ -76,13 +77,31 @@ def register_ffi_target(
     )
 
 
+def _check_names(function: str, **names: Any) -> None:
+    for what, given in names.items():
+        if not isinstance(given, str):
+            raise TypeError(
+                message(
+                    function,
+                    f"{what}={given!r} of type {type(given).__name__}",
+                    "a string",
+                    f"Write {what}={str(given)!r}.",
+                )
+            )
+
+
 def _platform(name: str) -> str:
     lower = name.lower()
     return lower if lower == "cpu" else lower.upper()
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
-    """Say that a function treats leading dimensions alike, so that it may be split along them."""
+    """Say that a function treats leading dimensions alike, so that it may be split along them.
+
+    Raises:
+      TypeError: `name` is no string.
+    """
+    _check_names("register_ffi_target_as_batch_partitionable", name=name)
     _jaxlib.register_custom_call_as_batch_partitionable(name)
 
 
@@ -95,7 +114,20 @@ def register_ffi_type(
       name: unique name of the type.
       type_registration: capsules under "type_id" and optionally "type_info".
       platform: the platform.
+
+    Raises:
+      TypeError: `type_registration` is no dict with "type_id", or a name is no string.
     """
+    _check_names("register_ffi_type", name=name, platform=platform)
+    if not isinstance(type_registration, Mapping) or "type_id" not in type_registration:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            message(
+                "register_ffi_type",
+                f"type_registration={type_registration!r}",
+                'a dict with a capsule under "type_id", and optionally one under "type_info"',
+                "Wrap the addresses of the library's objects with pycapsule.",
+            )
+        )
     _jaxlib.register_custom_type(name, dict(type_registration), platform=_platform(platform))
 
 
