@@ -50,7 +50,7 @@ def test_every_interleaving_of_three_processes(kills, joins, timeouts, steps):
 )
 def test_every_interleaving_with_more_failures(kills, joins, timeouts, steps):
     first = model.initial(3, kills=kills, joins=joins, timeouts=timeouts, steps=steps)
-    assert explore(first) > 50_000
+    assert explore(first) > 10_000
 
 
 @pytest.mark.parametrize("part", range(4))

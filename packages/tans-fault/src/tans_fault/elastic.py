@@ -266,7 +266,7 @@ class _Loop:
                 self._save(machine)
         if machine.view != before.view:
             self._observe("change", machine)
-        elif machine.failures:
+        elif machine.failures > before.failures:
             self._observe("failure", machine)
         elif before.phase is Phase.SYNCING and machine.phase is Phase.STEPPING:
             self._observe("synced", machine)
