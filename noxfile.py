@@ -125,6 +125,13 @@ def oracles(session: nox.Session) -> None:
 
 
 @shared
+def faults(session: nox.Session) -> None:
+    """The whole acceptance list of failures, and 50 schedules of real ones; takes half an hour."""
+    session.chdir(PACKAGES["tans-fault"].path)
+    python(session, "-m", "pytest", "-m", "faults or not faults", "-q", *session.posargs)
+
+
+@shared
 def bench(session: nox.Session) -> None:
     """The benchmark programs on Tans alone; ``-- --program eager`` for one of them."""
     tool(session, "peer_bench/run.py", "--alone", *session.posargs)
