@@ -65,13 +65,17 @@ def draw(folder: Path, path: Path) -> None:
         bottom.barh(process, joined - first, left=first, height=0.6, color="lightgray")
         if events[-1]["time"] < end - 1:
             bottom.plot(last, process, "x", color="tab:red", ms=10, mew=3)
-    changes = sorted({round(e["time"] - zero, 1) for _, ev in every for e in ev if e["event"] == "change"})
+    changes = sorted(
+        {round(e["time"] - zero, 1) for _, ev in every for e in ev if e["event"] == "change"}
+    )
     for at in changes:
         for axis in (top, bottom):
             axis.axvline(at, color="gray", lw=0.5, ls=":")
     bottom.set_yticks(range(PROCESSES), [f"process {i}" for i in range(PROCESSES)])
     bottom.invert_yaxis()
-    bottom.set_xlabel("seconds (green: at work, gray: starting, dotted: the others noticed a change)")
+    bottom.set_xlabel(
+        "seconds (green: at work, gray: starting, dotted: the others noticed a change)"
+    )
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
@@ -92,10 +96,15 @@ def main() -> None:
             # 14 steps are an epoch: this is the middle of one.
             lossy = train(troubled, seed, options.epochs, f"{1 + seed % 3}:{14 * 8 + 7}")
             worst = max(worst, abs(calm - lossy))
-            print(f"seed {seed}: undisturbed {calm:.2%}, one lost and replaced {lossy:.2%}", flush=True)
+            print(
+                f"seed {seed}: undisturbed {calm:.2%}, one lost and replaced {lossy:.2%}",
+                flush=True,
+            )
             if seed == 0:
                 draw(troubled, options.picture)
-    print(f"largest difference {worst:.2%}, allowed {LARGEST_DIFFERENCE:.2%}; see {options.picture}")
+    print(
+        f"largest difference {worst:.2%}, allowed {LARGEST_DIFFERENCE:.2%}; see {options.picture}"
+    )
     sys.exit(worst > LARGEST_DIFFERENCE)
 
 

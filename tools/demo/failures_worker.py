@@ -1,7 +1,7 @@
 """One worker of the demo of failures: trains on the digits with whoever is alive.
 
-Arguments: folder for results, seed, epochs, and "PROCESS:STEP" to kill or "-". A worker kills itself
-as a lost machine would, with SIGKILL, in its first life; the launcher replaces it later.
+Arguments: folder for results, seed, epochs, and "PROCESS:STEP" to kill or "-". A worker kills
+itself as a lost machine would, with SIGKILL, in its first life; the launcher replaces it later.
 """
 
 import json
@@ -71,7 +71,8 @@ def step(info: Step, state: Any) -> Any:
     threading.Event().wait(0.01)  # a larger model would take its time
     split, whole = (tans.NamedSharding(info.mesh, spec) for spec in (P("data"), P()))
     x, y = (
-        tans.make_array_from_callback(part.shape, split, part.__getitem__) for part in batch(info.index)
+        tans.make_array_from_callback(part.shape, split, part.__getitem__)
+        for part in batch(info.index)
     )
     with tans.set_mesh(info.mesh):
         return update(tans.device_put(state, whole), x, y)
@@ -96,9 +97,13 @@ start = {"params": params, "speed": tans.tree.map(np.zeros_like, params), "loss"
 with (folder / f"{me}-{os.getpid()}.jsonl").open("w") as log:
     log.write(json.dumps({"time": time.time(), "event": "start"}) + "\n")
     end = run_elastic(
-        step, start, steps=epochs * STEPS_PER_EPOCH, checkpoints=Checkpoints(folder / "checkpoints"),
-        every=5 * STEPS_PER_EPOCH, observe=observe,
-    )  # fmt: skip
+        step,
+        start,
+        steps=epochs * STEPS_PER_EPOCH,
+        checkpoints=Checkpoints(folder / "checkpoints"),
+        every=5 * STEPS_PER_EPOCH,
+        observe=observe,
+    )
 if me == 0:
     hidden = np.tanh(test_x @ end["params"]["in"])
     accuracy = float(np.mean((hidden @ end["params"]["out"]).argmax(-1) == test_y))

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from conftest import PROGRAMS, Process
+
 from tans_fault import launch
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import importlib.util
 import os
 import re
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -98,8 +99,6 @@ def _open_mpi_place(env: Environment) -> Place:
 
 
 def _mpi4py_place(env: Environment) -> Place:
-    import socket
-
     from mpi4py import MPI  # pyright: ignore[reportMissingImports]  # optional
 
     world = MPI.COMM_WORLD
