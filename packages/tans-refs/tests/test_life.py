@@ -1,6 +1,9 @@
 """What errors leave behind: refs keep their value, or say that they lost it."""
 
 import copy
+import gc
+import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -132,6 +135,48 @@ def test_attributes() -> None:
     other[0, 0] = 2.0
     assert r[0, 0] == 1.0
     assert jit(lambda r: (r.shape, r.ndim) == ((2, 3), 2) and r[0, 0])(r) == 1.0
+
+
+def _closing_over(r: Any) -> Any:
+    def body(*args: Any) -> Any:
+        r[...] += 1.0
+        return args
+
+    return body
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f: jit(f)(),
+        lambda f: jit(lambda x: tans.grad(lambda x: (f(), x)[1])(x))(1.0),
+        lambda f: lax.cond(True, lambda: (f(), None)[1], lambda: None),
+        lambda f: lax.scan(lambda c, _: (c, (f(), None)[1]), 0, None, 2),
+        lambda f: jit(f).lower().compile()(),
+    ],
+)
+def test_functions_do_not_keep_refs_that_they_close_over(use: Any) -> None:
+    r = new_ref(jnp.zeros(3))
+    gone = weakref.ref(r)
+    use(_closing_over(r))
+    assert r[0] > 0.0
+    del r
+    for _ in range(3):  # cycles through objects of the runtime go one after another
+        gc.collect()
+    assert gone() is None
+
+
+def test_pickle() -> None:
+    r = new_ref(jnp.arange(3.0))
+    one, two = pickle.loads(pickle.dumps((r, r)))
+    assert one is two
+    one[0] = 5.0
+    assert one[...].tolist() == [5, 1, 2]
+    assert tans.typeof(one) is tans.typeof(r)
+    assert r[0] == 0.0
+    tans.freeze(r)
+    with pytest.raises(ValueError, match=r"pickle: given .* that was frozen"):
+        pickle.dumps(r)
 
 
 def test_bitcast() -> None:

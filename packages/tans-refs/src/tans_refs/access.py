@@ -200,7 +200,7 @@ def addupdate(ref: Any, idx: Any, x: Value) -> None:
     Args:
       ref: ref or view of one.
       idx: which part; see `get`.
-      x: array of exactly the part's shape and dtype; a Python number adapts its dtype.
+      x: array of exactly the part's shape and dtype, converted as by `set`.
 
     Raises:
       ValueError: another shape or dtype, a Python index out of range, or the ref has ended.

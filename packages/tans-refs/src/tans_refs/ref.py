@@ -197,6 +197,11 @@ class Ref(RefCell, metaclass=_RefMeta):
             return Ref(self.aval, eager.copied(self.take("deepcopy")))
 
     @override
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self.lock:
+            return Ref, (self.aval, eager.copied(self.take("pickle")))
+
+    @override
     def __repr__(self) -> str:
         with self.lock:
             if self.ended is not None:

@@ -29,6 +29,10 @@ from tans_xla.physical import physical_value
 from tans_xla.ref_checks import check_distinct, check_not_captured
 
 
+def _no_function() -> None:
+    """Stand for a function that is not called again."""
+
+
 class Jitted:
     """A function with its jit options; what the C++ object asks when it misses.
 
@@ -50,6 +54,12 @@ class Jitted:
         self.name = name_of(fun)
         self.options = options
         self.table = programs_of(fun) if table is None else table
+
+    def without_function(self) -> "Jitted":
+        """Return one with the same name and options, which does not keep the function alive."""
+        other = Jitted(_no_function, self.options, table={})
+        other.name = self.name
+        return other
 
     def trace(self, args: tuple, kwargs: dict, traced_for: str = "jit") -> tuple[Call, Program]:
         """Split the arguments and record the program (or find it)."""

@@ -46,7 +46,8 @@ class PureProgram:
         self.ref_inputs = [i for i, a in enumerate(program.closed.in_avals) if is_ref_type(a)]
         self.count = len(self.closed.out_avals) - len(self.written)
         self._program = program
-        self._jitted = jitted
+        # Without the function, which keeps this and would keep itself alive.
+        self._jitted = jitted.without_function()
         # Without the values, which would live on.
         self._call = call = call.replace([0] * len(call.leaves), call.in_tree)
         donated = [False] * len(program.consts) + list(jitted.donated(call))
