@@ -125,6 +125,13 @@ def oracles(session: nox.Session) -> None:
 
 
 @shared
+def slow(session: nox.Session) -> None:
+    """The tests of tans-scipy that continuous integration leaves out: more of the same."""
+    session.chdir(PACKAGES["tans-scipy"].path)
+    python(session, "-m", "pytest", "-m", "slow", "-q", "-n", "2", *session.posargs)
+
+
+@shared
 def faults(session: nox.Session) -> None:
     """The whole acceptance list of failures, and 50 schedules of real ones; takes half an hour."""
     session.chdir(PACKAGES["tans-fault"].path)

@@ -27,12 +27,18 @@ DISCRETE = ("bernoulli", "betabinom", "binom", "geom", "nbinom", "poisson")
 NAMES = [
     *SHAPES, "cauchy", "expon", "gumbel_l", "gumbel_r", "laplace", "logistic", "norm", "uniform",
 ]  # fmt: skip
+# What follows from the other functions by exp or as a complement is tried for a few always.
+DERIVED = ("pdf", "pmf", "sf", "isf")
+ALWAYS = ("beta", "gamma", "norm", "poisson", "uniform", "vonmises")
 FUNCTIONS = [
-    (name, function)
+    pytest.param(
+        name, function,
+        marks=[pytest.mark.slow] if function in DERIVED and name not in ALWAYS else [],
+    )
     for name in NAMES
     for function in ("logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
     if hasattr(getattr(stats, name), function)
-]
+]  # fmt: skip
 
 
 def _points(name, function):
@@ -63,7 +69,9 @@ def test_values_equal_scipy(name, function, x64):
         np.testing.assert_allclose(out, expected, rtol=5e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in ALWAYS else [pytest.mark.slow]) for n in NAMES]
+)
 def test_densities_in_single_precision_compiled_and_batched(name):
     f = getattr(stats, name)
     f = f.logpmf if name in DISCRETE else f.logpdf

@@ -28,7 +28,7 @@ def dct(
     """Compute the discrete cosine transform along a dimension.
 
     Args:
-      x: any shape, real; integers become floats.
+      x: any shape, real; integers become floats, half precision becomes float32.
       type: 2, the usual one, or 3, its inverse but for a factor.
       n: size along `axis` to pad with zeros or cut to first.
       axis: the dimension.
@@ -145,6 +145,7 @@ def _transform(
 ) -> Array:
     """Transform; a plain inverse is `divided` by twice the size, which a forward norm moves."""
     (x,) = promote_dtypes_inexact("dct", x)
+    x = x.astype(np.float32) if x.dtype.itemsize < 4 else x
     x = jnp.moveaxis(x, axis, -1)[..., :n]
     x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - x.shape[-1])])
     scale = np.full(n, np.sqrt(1 / (2 * n)))

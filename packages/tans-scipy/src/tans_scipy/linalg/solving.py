@@ -137,7 +137,11 @@ def cho_solve(
 @composite
 def _lu_factor(a: Any) -> tuple[Array, Array]:
     (a,) = promote_dtypes_inexact("lu_factor", a)
-    check_square("lu_factor", a)
+    if typeof(a).ndim < 2:
+        raise TypeError(
+            f"lu_factor: given an array of shape {typeof(a).shape}, expected matrices [..., m, n]. "
+            "Add a dimension, or pass a matrix."
+        )
     factors, pivots, _ = lax.linalg.lu(jnp.asarray(a))
     return factors, pivots
 
@@ -148,12 +152,15 @@ def lu_factor(
     """Return the LU factors and pivots for `lu_solve`.
 
     Args:
-      a: [..., n, n].
+      a: [..., m, n]; square matrices if systems are to be solved.
       overwrite_a: not used.
       check_finite: not used.
 
+    Returns:
+      ``(factors, pivots)``: [..., m, n] and [..., min(m, n)].
+
     Raises:
-      ValueError: the matrices are not square.
+      TypeError: fewer than two dimensions.
     """
     del overwrite_a, check_finite
     return _lu_factor(a)

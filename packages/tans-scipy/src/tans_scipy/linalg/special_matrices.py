@@ -36,18 +36,25 @@ def companion(a: ArrayLike) -> Array:
     """Return the companion matrix of a polynomial, whose eigenvalues are its roots.
 
     Args:
-      a: coefficients [n], highest power first, n of at least 2; integers become floats.
+      a: coefficients [..., n], highest power first, n of at least 2; integers become floats.
 
     Returns:
-      Array [n - 1, n - 1].
+      Array [..., n - 1, n - 1].
 
     Example:
       >>> companion(jnp.array([1.0, -3.0, 2.0])).tolist()
       [[3.0, -2.0], [1.0, 0.0]]
     """
-    (a,) = promote_dtypes_inexact("companion", _vector("companion", a, 2))
-    n = a.shape[0] - 1
-    return jnp.eye(n, k=-1, dtype=a.dtype).at[0].set(-a[1:] / a[0])
+    check_arraylike("companion", a)
+    (a,) = map(jnp.asarray, promote_dtypes_inexact("companion", a))
+    if not a.ndim or a.shape[-1] < 2:
+        raise ValueError(
+            f"companion: given an array of shape {a.shape}, expected vectors of at least 2 "
+            "elements. A polynomial without roots has no such matrix."
+        )
+    n = a.shape[-1] - 1
+    below = jnp.broadcast_to(jnp.eye(n, k=-1, dtype=a.dtype), (*a.shape[:-1], n, n))
+    return below.at[..., 0, :].set(-a[..., 1:] / a[..., :1])
 
 
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
@@ -106,7 +113,10 @@ def fiedler(a: ArrayLike) -> Array:
     """Return the matrix of the distances between the elements of a vector.
 
     Args:
-      a: [n].
+      a: [..., n].
+
+    Returns:
+      Array [..., n, n].
 
     Example:
       >>> fiedler(jnp.array([1, 4])).tolist()
@@ -114,7 +124,7 @@ def fiedler(a: ArrayLike) -> Array:
     """
     check_arraylike("fiedler", a)
     a = jnp.atleast_1d(jnp.asarray(a))
-    return jnp.zeros(0, a.dtype) if not a.size else abs(a[:, None] - a[None])
+    return jnp.zeros(0, a.dtype) if not a.size else abs(a[..., :, None] - a[..., None, :])
 
 
 def fiedler_companion(a: ArrayLike) -> Array:

@@ -149,7 +149,13 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """
     if blocksize != 1:
         raise NotImplementedError(f"sqrtm: given blocksize={blocksize}, expected 1.")
-    return _sqrtm(_square("sqrtm", A))
+    a = _square("sqrtm", A)
+    if a.ndim > 2:
+        raise ValueError(
+            f"sqrtm: given an array of shape {a.shape}, expected one matrix [n, n]. Map it over "
+            "the others with vmap."
+        )
+    return _sqrtm(a)
 
 
 @composite
@@ -264,7 +270,8 @@ def solve_sylvester(
       B: [n, n].
       C: [m, n].
       method: "schur" or "eigen"; Schur forms are used for both.
-      tol: where an eigenvalue of `A` and one of `-B` are closer than this, the result is nan.
+      tol: where an eigenvalue of `A` and one of `-B` are closer than this, or equal up to rounding
+        errors, the result is nan.
 
     Returns:
       X [m, n].
@@ -303,7 +310,9 @@ def _sylvester(A: Any, B: Any, C: Any, tol: Any) -> Array:
     Y, _ = lax.scan(column, jnp.zeros_like(F), jnp.arange(n))
     X = U @ Y @ jnp.conj(V).T
     gaps = jnp.abs(jnp.diagonal(R)[:, None] + jnp.diagonal(S)[None])
-    X = jnp.where(jnp.min(gaps, initial=jnp.inf) < tol, jnp.nan, X)
+    # Equal eigenvalues are found as equal up to the rounding errors of the two Schur forms.
+    rounding = 8 * jnp.finfo(R.dtype).eps * (jnp.linalg.norm(R) + jnp.linalg.norm(S))
+    X = jnp.where(jnp.min(gaps, initial=jnp.inf) < jnp.maximum(tol, rounding), jnp.nan, X)
     return X if dtypes.is_complex(dtype) else jnp.real(X)
 
 

@@ -224,7 +224,7 @@ def gmres(
     maxiter: int | None = None,
     M: Any = None,
     solve_method: str = "batched",
-) -> tuple[Vector, None]:
+) -> tuple[Vector, jnp.ndarray]:
     """Solve ``A x = b`` by the restarted generalised minimal residual method.
 
     Args:
@@ -235,7 +235,7 @@ def gmres(
       solve_method: "batched" or "incremental"; both do the same here.
 
     Returns:
-      The solution, and None.
+      The solution, and 0, or -1 if it or `b` holds nan.
 
     Raises:
       ValueError: unknown `solve_method`; shapes or structures that do not fit.
@@ -267,7 +267,9 @@ def gmres(
 
         return lax.while_loop(unfinished, step, (x, residual(x), 0))[0]
 
-    return _solve("gmres", method, A, b, x0, M, symmetric=False)
+    x, _ = _solve("gmres", method, A, b, x0, M, symmetric=False)
+    failed = [jnp.isnan(v).any() for v in tree.leaves((x, b))]
+    return x, jnp.where(jnp.any(jnp.array(failed)), -1, 0)
 
 
 def _correction(matvec: Operator, r: Vector, space: int) -> Vector:
