@@ -49,6 +49,8 @@ class NotAnArrayError(TypeError, AttributeError):
     """A value of a user type was given where an array was expected."""
 
 
+_LIST: Final = (list, tuple)
+_KINDS: Final = {_LIST: "a list", AbstractValue: "types, such as ShapedArray(shape, dtype)"}
 _ARRAY_FIELDS: Final = frozenset("shape dtype ndim size weak_type".split())
 
 
@@ -139,15 +141,32 @@ class HiType(AbstractValue):
 
     @override
     def to_tangent(self) -> AbstractValue:
-        return self.to_tangent_aval()
+        return self._returned("to_tangent_aval", self.to_tangent_aval(), AbstractValue)
 
     @override
     def to_cotangent(self) -> AbstractValue:
-        return self.to_ct_aval()
+        return self._returned("to_ct_aval", self.to_ct_aval(), AbstractValue)
 
     @override
     def lo_types(self) -> tuple[AbstractValue, ...]:
-        return tuple(self.lo_ty())
+        return self._list_of("lo_ty", self.lo_ty(), AbstractValue)
+
+    def _list_of(self, method: str, given: Any, kind: Any) -> tuple[Any, ...]:
+        return tuple(self._returned(method, x, kind) for x in self._returned(method, given, _LIST))
+
+    def _returned(self, method: str, given: Any, kind: Any) -> Any:
+        """Return what a method of the user returned, which must be of a kind.
+
+        Raises:
+          TypeError: it is not.
+        """
+        if isinstance(given, kind):
+            return given
+        name = type(self).__name__
+        raise TypeError(
+            f"{name}.{method} returned {given!r} of type {type(given).__name__}, expected "
+            f"{_KINDS[kind]}. Return that from {name}.{method}."
+        )
 
 
 def _missing(purpose: str, owner: Any, method: str) -> NotImplementedError:
@@ -170,14 +189,19 @@ def register_hitype(cls: type, type_of: Callable[[Any], HiType]) -> None:
       type_of: returns the `HiType` of an instance.
 
     Raises:
-      TypeError: `cls` is not a class, or (at the first use) `type_of` returned something else than
-        a `HiType`.
-      ValueError: `cls` is registered already.
+      TypeError: `cls` is not a class, `type_of` can't be called, or (at the first use) it returned
+        something else than a `HiType`.
+      ValueError: `cls` is registered already, or its instances are containers of trees.
     """
-    if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(cls, type) or not callable(type_of):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            f"register_hitype: given {cls!r} of type {type(cls).__name__}, expected a class. Pass "
-            "the class of the values, then a function from a value to its type."
+            f"register_hitype: given {cls!r} and {type_of!r}, expected a class and a function. "
+            "Pass the class of the values, then a function from a value to its type."
+        )
+    if cls in (list, tuple, dict, type(None)):
+        raise ValueError(
+            f"register_hitype: given {cls.__name__}, whose instances are containers of trees; "
+            "expected a class whose instances are leaves. Define one that holds the parts."
         )
 
     def checked(x: Any) -> HiType:
@@ -299,22 +323,31 @@ def lower_value(aval: AbstractValue, x: Value) -> list[Value]:
         return x.refs
     if not isinstance(aval, HiType):
         return [x]
-    los, wanted = list(aval.lower_val(x)), aval.lo_types()
-    given = [typeof(lo) for lo in los]
+    los = aval._list_of("lower_val", aval.lower_val(x), object)
+    given, wanted = [typeof(lo) for lo in los], aval.lo_types()
     if len(los) != len(wanted) or not all(map(_fits, given, wanted)):
         raise TypeError(
             f"{type(aval).__name__}.lower_val returned values of type {_shown(given)} for a value "
             f"of type {aval.str_short()}, expected {_shown(wanted)}, as {type(aval).__name__}."
             "lo_ty says. Let the two agree."
         )
-    return los
+    return list(los)
 
 
 def raise_value(aval: AbstractValue, los: Sequence[Value]) -> Value:
     """Put a value of type `aval` together."""
     if isinstance(aval, AbstractRef) and _is_ref_to_hi(aval):
         return LoRefs(aval, los)
-    return aval.raise_val(*los) if isinstance(aval, HiType) else los[0]
+    if not isinstance(aval, HiType):
+        return los[0]
+    value = aval.raise_val(*los)
+    if type(value) not in _VALUE_CLASSES:
+        raise TypeError(
+            f"{type(aval).__name__}.raise_val returned {value!r} of type {type(value).__name__}, "
+            f"expected a value of type {aval.str_short()}. Return an instance of a class given to "
+            "register_hitype."
+        )
+    return value
 
 
 def _fits(given: Any, wanted: Any) -> bool:
