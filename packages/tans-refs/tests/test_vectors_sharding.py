@@ -131,3 +131,13 @@ def test_r95_sharded_gradient() -> None:
     f_vjp.with_refs(g)(1.0)
     np.testing.assert_array_equal(g[...], np.arange(0, 16, 2))
     assert g.sharding.spec == P("i")
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_sharded_ref_closed_over_in_shard_map(passed: bool) -> None:
+    r, x = new_ref(sharded()), sharded()
+    for use in (lambda x: x + r[:2], lambda x: r.set(x), lambda x: r.addupdate(x)):
+        f = shard_map(lambda x, use=use: use(x) and None, in_specs=P("i"), out_specs=None)
+        run = jit(lambda r, x, f=f: f(x)) if passed else jit(lambda _, x, f=f: f(x))
+        with pytest.raises(ValueError, match="pass the ref as an argument of shard_map"):
+            run(r if passed else None, x)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from tans_core.config import abstract_mesh
 from tans_core.debug_info import user_line
 from tans_core.jaxpr import Var
 from tans_core.primitive import Primitive
@@ -21,6 +22,8 @@ def _use(primitive: Primitive) -> Callable[..., Any]:
     def rule(trace: JaxprTrace, *args: Any, **params: Any) -> Any:
         if _ended:
             _check(primitive, args[0])
+        if abstract_mesh.value is not None:
+            _check_reach(primitive, args[0])
         return trace.record(primitive, args, params)
 
     return rule
@@ -52,6 +55,18 @@ def _check(primitive: Primitive, ref: Any) -> None:
         raise ValueError(
             f"{primitive.name}: given a ref of type {_type(ref)} that was already {how}; expected "
             "a ref that can still be used. Make a new one with new_ref."
+        )
+
+
+def _check_reach(primitive: Primitive, ref: Any) -> None:
+    """Refuse a ref from outside of a manual computation: there it would be whole, not a part."""
+    inner: Any = getattr(typeof(ref), "inner_aval", None)
+    manual = abstract_mesh.value.manual_axes
+    if getattr(inner, "is_sharded", False) and inner.sharding.mesh.manual_axes != manual:
+        raise ValueError(
+            f"{primitive.name}: given a ref of type {_type(ref)} inside of a shard_map that closes "
+            "over it; expected a ref that is an argument, since each device has its part. Please "
+            "pass the ref as an argument of shard_map, with its entry of in_specs."
         )
 
 
