@@ -13,6 +13,8 @@ from tans_fault.coordination import CoordinationClient, state
 from tans_fault.settings import Settings
 from tans_xla import backend
 
+__all__ = ["EXIT_COORDINATOR_LOST", "initialize", "is_initialized", "shutdown"]
+
 EXIT_COORDINATOR_LOST: Final = 75
 """Exit status of a process whose coordinator is gone; a supervisor may start the job anew."""
 
