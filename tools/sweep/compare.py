@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,17 @@ _BASES = {
 ROUNDINGS = 64
 
 
-def difference(theirs: Any, ours: Any, elementwise: bool) -> str | None:
-    """Say how two outcomes differ; None where they agree."""
+def difference(
+    theirs: Any, ours: Any, elementwise: bool, roundings: float = ROUNDINGS
+) -> str | None:
+    """Say how two outcomes differ; None where they agree.
+
+    Args:
+      theirs: outcome of the reference.
+      ours: outcome of Tans.
+      elementwise: whether each value may differ by 2 units in its own last place.
+      roundings: else: by so many units of the largest value.
+    """
     if theirs[0] == "crash" and ours[0] != "crash":
         return None
     if theirs[0] != ours[0]:
@@ -33,7 +43,7 @@ def difference(theirs: Any, ours: Any, elementwise: bool) -> str | None:
         same = theirs[1] == ours[1] or theirs[1] in _BASES.get(ours[1], ())
         return None if same else f"raises {theirs[1]} against {ours[1]}: {ours[2][:100]}"
     if theirs[0] == "value":
-        found = _values(theirs[1], ours[1], elementwise)
+        found = _values(theirs[1], ours[1], 0 if elementwise else roundings)
         if found is None and theirs[2] != ours[2]:
             return f"warns {theirs[2]} against {ours[2]}"
         return found
@@ -57,13 +67,13 @@ def _describe(value: Any) -> str:
     return str(value)[:80]
 
 
-def _values(theirs: Any, ours: Any, elementwise: bool) -> str | None:
+def _values(theirs: Any, ours: Any, roundings: float) -> str | None:
     if theirs[0] != ours[0]:
         return f"{_describe(theirs)} against {_describe(ours)}"
     if theirs[0] == "array":
         if theirs[1:4] != ours[1:4]:
             return f"{_describe(theirs)} against {_describe(ours)}"
-        return _close(theirs[1], theirs[4], ours[4], elementwise)
+        return _close(theirs[1], theirs[4], ours[4], roundings)
     if theirs[0] == "key":
         same = theirs[1:3] == ours[1:3] and (
             theirs[3] is None or np.array_equal(theirs[3], ours[3])
@@ -72,37 +82,36 @@ def _values(theirs: Any, ours: Any, elementwise: bool) -> str | None:
     if theirs[0] == "numpy":
         if theirs[1:3] != ours[1:3]:
             return f"numpy {theirs[1:3]} against {ours[1:3]}"
-        return _close(theirs[1], theirs[3], ours[3], elementwise)
+        return _close(theirs[1], theirs[3], ours[3], roundings)
     if theirs[0] == "dict":
         pairs = (("list", [v for _, v in side[1]]) for side in (theirs, ours))
-        return _values(*pairs, elementwise)
+        return _values(*pairs, roundings)
     if isinstance(theirs[1], list):
         if len(theirs[1]) != len(ours[1]):
             return f"{len(theirs[1])} results against {len(ours[1])}"
-        found = (_values(a, b, elementwise) for a, b in zip(theirs[1], ours[1], strict=True))
+        found = (_values(a, b, roundings) for a, b in zip(theirs[1], ours[1], strict=True))
         return next((f for f in found if f), None)
     return None if theirs == ours else f"{theirs} against {ours}"
 
 
-def _close(dtype: str, theirs: np.ndarray, ours: np.ndarray, elementwise: bool) -> str | None:
+def _close(dtype: str, theirs: np.ndarray, ours: np.ndarray, roundings: float) -> str | None:
+    """Compare values: with 2 units of each, or `roundings` of the largest if not 0."""
     if theirs.dtype.kind in "biuOSU":
         if np.array_equal(theirs, ours):
             return None
         return f"values {theirs.ravel()[:6]} against {ours.ravel()[:6]}"
-    if theirs.dtype.kind == "c":
-        part = {"complex64": "float32"}.get(dtype, "float64")
-        return _close(part, theirs.real, ours.real, elementwise) or _close(
-            part, theirs.imag, ours.imag, elementwise
-        )
-    info = ml_dtypes.finfo(dtype)
-    a, b = theirs.astype(np.float64), ours.astype(np.float64)
+    a, b = (_parts(x) for x in (theirs, ours))
+    info = ml_dtypes.finfo({"complex64": "float32", "complex128": "float64"}.get(dtype, dtype))
     with np.errstate(all="ignore"):
-        unit = float(info.eps) * np.maximum(np.abs(a), float(info.smallest_normal))
-        if not elementwise:
+        # A part of a complex number is as exact as its modulus.
+        size = np.broadcast_to(np.abs(a).max(axis=0), a.shape) if len(a) > 1 else np.abs(a)
+        size = np.where(np.isfinite(size), size, np.abs(a))
+        unit = float(info.eps) * np.maximum(size, float(info.smallest_normal))
+        if roundings:
             finite = np.abs(a[np.isfinite(a)])
-            unit = ROUNDINGS / ULPS * float(info.eps) * np.maximum(1e-6, finite.max(initial=0.0))
+            unit = roundings / ULPS * float(info.eps) * np.maximum(1e-6, finite.max(initial=0.0))
         fine = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= ULPS * unit)
-        if elementwise:
+        if not roundings:
             fine &= (np.signbit(a) == np.signbit(b)) | np.isnan(a) | (a != b)
     if fine.all():
         return None
@@ -110,11 +119,36 @@ def _close(dtype: str, theirs: np.ndarray, ours: np.ndarray, elementwise: bool) 
     return f"value {a.ravel()[place]!r} against {b.ravel()[place]!r} at {place}"
 
 
-def explained() -> list[tuple[re.Pattern[str], re.Pattern[str], str]]:
-    """Return the deliberate differences: pattern of the call, pattern of the difference, reason."""
+def _parts(x: np.ndarray) -> np.ndarray:
+    """Return real numbers: [1, ...], or [2, ...] for the parts of complex ones."""
+    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+    return np.stack([part.astype(np.float64) for part in parts])
+
+
+@dataclass(frozen=True)
+class Row:
+    """A deliberate difference: patterns of the call and of what differs, reason, bound.
+
+    With a bound, values must agree within so many roundings of the largest.
+    """
+
+    call: re.Pattern[str]
+    found: re.Pattern[str]
+    reason: str
+    within: float | None
+
+    def fits(self, text: str, found: str, theirs: Any, ours: Any) -> bool:
+        """Tell whether the row explains what was found for a call."""
+        if not (self.call.search(text) and self.found.search(found)):
+            return False
+        return self.within is None or difference(theirs, ours, False, self.within) is None
+
+
+def explained() -> list[Row]:
+    """Return the deliberate differences."""
     table = tomllib.loads(TABLE.read_text())
     return [
-        (re.compile(d["call"]), re.compile(d.get("found", "")), d["reason"])
+        Row(re.compile(d["call"]), re.compile(d.get("found", "")), d["reason"], d.get("within"))
         for d in table["difference"]
     ]
 
@@ -131,11 +165,12 @@ def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200) -> int:
         found = difference(theirs[key], ours[key], call.elementwise)
         if found is None:
             continue
-        reason = next((r for c, f, r in table if c.search(call.text) and f.search(found)), None)
-        if reason is None:
+        outcomes = theirs[key], ours[key]
+        row = next((r for r in table if r.fits(call.text, found, *outcomes)), None)
+        if row is None:
             faults.append((call, found))
         else:
-            used[reason] += 1
+            used[row.reason] += 1
     for call, found in faults[:limit]:
         print(f"{'x64: ' if call.x64 else ''}{call.text}\n    {found}")
     for reason, count in used.most_common():
