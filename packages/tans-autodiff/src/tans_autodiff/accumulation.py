@@ -10,12 +10,12 @@ from tans_core.accumulators import AccumRule, GradAccum, Kind
 from tans_core.context import Transposed
 from tans_core.errors import message
 from tans_core.jaxpr import Eqn, Literal
-from tans_core.lo import UserPrimitive
 from tans_core.refs import AbstractRef, is_ref_type
 from tans_core.types import AbstractValue
 from tans_core.values import is_value
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import instantiate_zeros
+from tans_xla.lo import UserPrimitive
 
 type Env = dict[Any, Value]
 type Accums = dict[Any, GradAccum]

@@ -11,11 +11,11 @@ from tans_core.dce import dce_jaxpr
 from tans_core.errors import message
 from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import ClosedJaxpr, Eqn, Literal
-from tans_core.structured import Channel, Lifted, NotVisibleError, Slot
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_lax.control_flow.programs import with_variables
 from tans_lax.control_flow.scan import scan
+from tans_xla.structured import Channel, Lifted, NotVisibleError, Slot
 
 type Value = Any
 

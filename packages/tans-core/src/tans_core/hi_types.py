@@ -1,7 +1,7 @@
 """User types: values of a user's class in traced programs, made of arrays in the lowered ones.
 
 A program is traced, differentiated and batched with such values whole. Before it is lowered,
-`tans_core.lo` takes them apart into the arrays that `HiType.lo_ty` lists.
+`tans_xla.lo` takes them apart into the arrays that `HiType.lo_ty` lists.
 """
 
 from collections.abc import Callable, Sequence

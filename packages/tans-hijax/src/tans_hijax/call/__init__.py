@@ -6,7 +6,7 @@ that may be nonzero. It is transposed by `vjp_bwd`, and never runs.
 
 from typing import Any, Final
 
-from tans_core.lo import UserPrimitive
+from tans_xla.lo import UserPrimitive
 
 hi_call_p: Final = UserPrimitive("hi_call", __name__, multiple_results=True, call_like=True)
 hi_lin_p: Final = UserPrimitive("hi_lin", __name__, multiple_results=True, call_like=True)

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from tans_core.jaxpr import Eqn, Var
-from tans_core.structured import Channel, Slot, same
 from tans_hijax.call import hi_lin_p
+from tans_xla.structured import Channel, Slot, same
 
 
 def _lin_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:

@@ -19,9 +19,9 @@ where that is repeated. `tangent_axes` and `tangent_moves` are the same for the 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from tans_core.lo import UserPrimitive
 from tans_core.primitive import Primitive
 from tans_core.values import typeof
+from tans_xla.lo import UserPrimitive
 
 type Value = Any
 type PerPart = tuple[tuple[int, ...], ...]

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from tans_core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
-from tans_core.structured import Channel, Slot, operand_of
 from tans_sharding.shard_mapping.primitive import shard_map_p
+from tans_xla.structured import Channel, Slot, operand_of
 
 
 def _shard_map_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, override
 
 from tans_core.hi_types import is_hi_type, lower_value
-from tans_core.lo import is_high, lo_jaxpr
 from tans_core.refs import AbstractRef, RefCell
 from tans_core.tree import registry
 from tans_xla.jit.tracing import Call, Program
+from tans_xla.lo import is_high, lo_jaxpr
 from tans_xla.transfer import device_put
 
 if TYPE_CHECKING:

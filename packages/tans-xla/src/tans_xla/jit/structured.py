@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from tans_core.jaxpr import Eqn, Var
-from tans_core.structured import Channel, outside
 from tans_xla.jit.primitive import jit_p
+from tans_xla.structured import Channel, outside
 
 
 def _jit_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:

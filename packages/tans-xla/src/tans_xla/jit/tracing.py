@@ -22,7 +22,6 @@ from tans_core.cache import register_cache
 from tans_core.config import log_compiles, no_tracing, trace_context
 from tans_core.debug_info import CallInfo
 from tans_core.hi_types import is_traced
-from tans_core.lo import raised
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.refs import is_ref_type
@@ -30,6 +29,7 @@ from tans_core.sharding import Sharding, named_sharding
 from tans_core.tree import registry
 from tans_xla.device_shardings import has_devices
 from tans_xla.jit.signature import JitOptions, normalize
+from tans_xla.lo import raised
 from tans_xla.ref_checks import check_not_returned
 from tans_xla.transfer import device_put
 

@@ -8,7 +8,6 @@ import numpy as np
 from tans_core import tree
 from tans_core.hi_types import is_hi_type
 from tans_core.jaxpr import Eqn, Var
-from tans_core.structured import Channel, Slot, operand_of, same
 from tans_core.values import typeof
 from tans_lax.control_flow.cond import cond_p
 from tans_lax.control_flow.cond.transposition import CondSum
@@ -17,6 +16,7 @@ from tans_lax.elementwise.comparison import eq
 from tans_lax.elementwise.selection import select_n
 from tans_lax.rows import zeros_like_aval
 from tans_lax.user_types import choose_p, filler_p, same_in_all_lanes
+from tans_xla.structured import Channel, Slot, operand_of, same
 
 
 def _cond_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:

@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from tans_core.jaxpr import Eqn, Literal, Var
-from tans_core.structured import Channel, NotVisibleError, Slot, operand_of
 from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.scan import scan_p
+from tans_xla.structured import Channel, NotVisibleError, Slot, operand_of
 
 
 def _scan_structured(ctx: Any, eqn: Eqn, _: Any) -> Channel | None:
