@@ -180,6 +180,20 @@ def test_the_body_is_traced_once_per_type():
     assert len(traced) == 1
 
 
+@pytest.mark.parametrize("flags", [(True,), (True, (False,)), ()])
+def test_a_tree_for_prevent_cse_fits_the_arguments(flags):
+    with pytest.raises(ValueError, match="prevent_cse"):
+        checkpoint(lambda x, y: lax.mul(x, y), prevent_cse=flags)(1.0, 2.0)
+
+
+def test_prevent_cse_may_be_given_by_argument():
+    f = lambda x, y: lax.mul(lax.sin(lax.sin(x)), y["w"])  # noqa: E731
+    for flags, barriers in (((False, True), 1), ((False, {"w": False}), 0), ((False, False), 0)):
+        slope = jit(grad(checkpoint(f, prevent_cse=flags)))
+        text = slope.lower(1.0, {"w": 2.0}).as_text()
+        assert text.count("optimization_barrier") == barriers
+
+
 @pytest.mark.parametrize("value", ["yes", (1,), None])
 def test_prevent_cse_must_be_bools(value):
     with pytest.raises(TypeError, match="prevent_cse"):

@@ -4,8 +4,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tans_core import dtypes
 from tans_core.dtypes import float0
 from tans_core.errors import message
@@ -223,8 +221,3 @@ def check_pair(name: str, result: Any) -> tuple[Any, Any]:
             "Return (output, aux), or leave has_aux out.",
         )
     )
-
-
-def zeros_of_float0(aval: AbstractValue) -> np.ndarray:
-    """Return the array that stands for derivatives with respect to integers."""
-    return np.zeros(aval.shape, float0)  # pyright: ignore[reportAttributeAccessIssue]

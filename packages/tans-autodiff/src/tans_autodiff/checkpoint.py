@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from tans_autodiff.arguments import check_callable, type_of_leaf
 from tans_autodiff.remat import name_p, remat_p
+from tans_autodiff.residuals import spread_flags
 from tans_core import tree
 from tans_core.cache import register_cache
 from tans_core.config import trace_context
@@ -56,7 +57,8 @@ def checkpoint(
 
     Raises:
       TypeError: `fun` is not callable, or `prevent_cse` is neither a bool nor a tuple of bools.
-      ValueError: a static position is out of range, or a static name is no argument.
+      ValueError: a static position is out of range, a static name is no argument, or `prevent_cse`
+        does not fit the arguments.
 
     Example:
       >>> import tans_lax as lax
@@ -80,6 +82,7 @@ def checkpoint(
             *((name, kwargs.pop(name)) for name in names if name in kwargs),
         )
         dynamic = tuple(x for i, x in enumerate(args) if i not in where)
+        fenced = prevent_cse is True or any(spread_flags("prevent_cse", prevent_cse, dynamic))
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         closed, consts, out_tree = _record(fun, static, leaves, in_tree)
         if any(map(is_ref, leaves)):
@@ -91,7 +94,7 @@ def checkpoint(
             *consts,
             *leaves,
             jaxpr=closed,
-            prevent_cse=any(tree.leaves(prevent_cse)),
+            prevent_cse=fenced,
             differentiated=False,
             policy=policy,
         )
