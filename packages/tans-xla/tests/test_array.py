@@ -165,7 +165,7 @@ def test_deleted_array_says_so():
     assert x.is_deleted()
     assert x.shape == (2,)
     for read in (repr, str, np.asarray, list, device_put):
-        with pytest.raises(RuntimeError, match=r"deleted with shape=float32\[2\]"):
+        with pytest.raises(RuntimeError, match=r"float32\[2\] that has been deleted"):
             read(x)
 
 

@@ -83,9 +83,8 @@ class VJP:
                     "VJP function",
                     f"{1 + len(extra)} arguments",
                     "one, with the structure of the output",
-                    f"The function returned by `jax.vjp` for {self.fun.name} was called with "
-                    f"{1 + len(extra)} arguments but takes a single argument; pass a tuple for a "
-                    "tuple of outputs.",
+                    f"Where {self.fun.name} returns a tuple, pass its cotangents as one tuple: "
+                    "f_vjp((a, b)).",
                 )
             )
         check_no_ref_arguments(self.fun, self.in_tree)

@@ -216,7 +216,7 @@ def _check_cotangent(call: Any, index: int, ct: Value, aval: AbstractValue) -> V
             message(
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
                 f"output[{index}] of type {given.str_short(False)} for an input of type "
-                f"{aval.str_short(False)}: the manual axis types do not match",
+                f"{aval.str_short(False)}: they vary along different manual axes",
                 expected.str_short(False),
                 "Sum the output with lax.psum over the axes along which only it varies, or cast "
                 "it with lax.pcast.",
@@ -228,8 +228,8 @@ def _check_cotangent(call: Any, index: int, ct: Value, aval: AbstractValue) -> V
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
                 f"output[{index}] of type {given.str_short(False)} for an input of type "
                 f"{aval.str_short(False)}",
-                f"{expected.str_short(False)}, the same type as the args tuple has there but for "
-                "unreduced and reduced axes, which change places",
+                f"{expected.str_short(False)}, the type of the argument with its unreduced and reduced "
+                "axes changed over",
                 "Give the product of the rule out_sharding=P(..., unreduced=...), or reshard it.",
             )
         )

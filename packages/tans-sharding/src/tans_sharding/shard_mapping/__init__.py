@@ -334,7 +334,7 @@ def _check_captured(consts: list[Any], mesh: Any) -> None:
                     "shard_map",
                     f"a function that reads a value of type {typeof(x).str_short(False)} from "
                     "outside, on a mesh with Explicit axes",
-                    "values that are arguments: please pass those inputs as an argument",
+                    "a function that reads its arguments only",
                     "Add a parameter for it, with its own entry of in_specs.",
                 )
             )
