@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pairs import Pair, first, pair, second, swap
+from pairs import Pair, PairPspec, first, pair, second, swap
 from quantised import Quantised, dequantise, quantise
 
 import tans as jax
@@ -183,6 +183,19 @@ def test_structured_residuals_of_a_branch_in_a_loop():
     assert found.index.tolist() == [0, 1]
     payloads = found.branches[1][0]["q"].payload
     assert payloads.tolist() == [[[0, 0, 0]], [[32, -64, 127]]]
+
+
+def test_vmap_of_shard_map_over_user_types():
+    mesh = jax.make_mesh((4,), ("i",), devices=jax.devices()[:4])
+    with jax.set_mesh(mesh):
+        x = jax.reshard(jnp.arange(8.0), jax.P("i"))
+        spec = PairPspec(jax.P("i"), jax.P("i"))
+        outside = jax.shard_map(lambda x: pair(2 * x, x), out_specs=spec)
+        inside = jax.shard_map(lambda x: first(pair(2 * x, x)), out_specs=jax.P("i"))
+        both = jnp.stack([x, x])
+        np.testing.assert_array_equal(jax.vmap(inside)(both), 2 * both)
+        with pytest.raises(NotImplementedError, match=r"vmap of shard_map: .*PairPspec"):
+            jax.vmap(lambda x: first(outside(x)))(both)
 
 
 # ---- refs ----------------------------------------------------------------------------------------

@@ -374,3 +374,28 @@ def test_params_within_params_are_told_apart_by_type():
     values = [(1,), (True,), (1.0,)]
     found = jax.jit(lambda x: [Factor(v)(x) for v in values])(jnp.float32(1))
     assert [float(x) for x in found] == [3, 10, 3]
+
+
+@pytest.mark.parametrize(
+    ("rule", "rules"),
+    [
+        (
+            "linearized",
+            {
+                "lin": lambda self, nzs_in, x: (self(x), None),
+                "linearized": lambda self, res, t: jnp.sin(t),
+                **dict(zip(("vjp_fwd", "vjp_bwd_retval"), hj.vjp_from_lin, strict=True)),
+            },
+        ),
+        (
+            "jvp",
+            {
+                "jvp": lambda self, primals, tangents: (self(*primals), tangents[0] ** 2),
+                **dict(zip(("vjp_fwd", "vjp_bwd_retval"), hj.vjp_from_jvp, strict=True)),
+            },
+        ),
+    ],
+)
+def test_tangent_maps_that_are_not_linear(rule, rules):
+    with pytest.raises(NotImplementedError, match=rf"Wrong\.{rule}: .*linear"):
+        gradient(primitive(**rules))

@@ -20,6 +20,7 @@ from tans_core.staging import trace_to_jaxpr
 from tans_core.state import set_current_trace, state
 from tans_core.tree_util import Partial
 from tans_core.zeros import LinearInput, Zero, zero_tangent
+from tans_hijax.errors import where
 from tans_lax.rows import instantiate_zeros
 
 type Tree = Any
@@ -112,7 +113,7 @@ def _bwd_of_jvp(prim: Any, primals: Tree, ct: Tree) -> Any:
     def tangent_map(*tangents: Tree) -> Tree:
         return prim.jvp(tuple(primals), tangents)[1]
 
-    return _pulled_back(prim, tangent_map, ct)
+    return _pulled_back(prim, "jvp", tangent_map, ct)
 
 
 def _fwd_of_lin(prim: Any, nzs_in: Tree, *primals: Tree) -> Any:
@@ -125,11 +126,15 @@ def _fwd_of_lin(prim: Any, nzs_in: Tree, *primals: Tree) -> Any:
 
 
 def _bwd_of_lin(prim: Any, saved: Tree, ct: Tree) -> Any:
-    return _pulled_back(prim, lambda *tangents: prim.linearized(*saved, *tangents), ct)
+    return _pulled_back(prim, "linearized", lambda *ts: prim.linearized(*saved, *ts), ct)
 
 
-def _pulled_back(prim: Any, tangent_map: Any, ct: Tree) -> Any:
-    """Transpose a tangent map; arguments without tangents get None."""
+def _pulled_back(prim: Any, rule: str, tangent_map: Any, ct: Tree) -> Any:
+    """Transpose the tangent map that a rule describes; arguments without tangents get None.
+
+    Raises:
+      NotImplementedError: the map is not linear; names the rule.
+    """
     avals = prim.in_avals_flat
     wanted = [has_tangent(a) for a in avals]
 
@@ -154,7 +159,10 @@ def _pulled_back(prim: Any, tangent_map: Any, ct: Tree) -> Any:
     ]
     closed = trace_to_jaxpr(flat_map, tangents)
     closed, _ = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=True)
-    found = iter(backward_pass(closed, list(map(LinearInput, tangents)), cts))
+    try:
+        found = iter(backward_pass(closed, list(map(LinearInput, tangents)), cts))
+    except NotImplementedError as error:
+        raise NotImplementedError(f"{where(prim, rule)}: {error}") from error
     return prim.in_tree.unflatten([next(found) if w else None for w in wanted])
 
 

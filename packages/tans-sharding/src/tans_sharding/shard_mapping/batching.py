@@ -11,6 +11,7 @@ from typing import Any, Final
 from tans_core import AxisData, Primitive
 from tans_core.context import BatchContext, Dims
 from tans_core.errors import message
+from tans_core.hi_types import HiPspec
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.rules import ContextRule
 from tans_sharding.shard_mapping.boundary import spec_axes
@@ -59,6 +60,15 @@ def _batch_entry(axis: AxisData, mapped: frozenset[Any]) -> tuple[Any, ...]:
 def _with_batch(spec: PartitionSpec, dim: int | None, entry: tuple[Any, ...]) -> PartitionSpec:
     if dim is None:
         return spec
+    if isinstance(spec, HiPspec):
+        raise NotImplementedError(
+            message(
+                "vmap of shard_map",
+                f"a value of a user type with the spec {spec!r}, mapped along {dim!r}",
+                "arrays as arguments and results: only the type knows its spec with one more axis",
+                "Make the value inside of the shard_map, or move the vmap inside.",
+            )
+        )
     if spec_axes(spec) & frozenset(entry):
         raise ValueError(
             message(
