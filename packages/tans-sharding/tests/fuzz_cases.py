@@ -167,6 +167,35 @@ def mapped(rng: Draw) -> None:
             tans.block_until_ready(tans.vmap(fun)(jnp.stack([x, x])))
 
 
+def moves(rng: Draw) -> None:
+    on = mesh(rng)
+    with tans.set_mesh(on):
+        x = array(rng, on)
+        target = rng.choice((spec(rng), NamedSharding(on, spec(rng))))
+        put = tans.jit(lambda a: tans.device_put(a, target))
+        x = put(x) if rng.random() < 0.7 else tans.device_put(x, target)
+        if rng.random() < 0.5:
+            x = tans.jit(tans.grad(lambda a: jnp.sum(tans.reshard(put(a), P()) ** 2)))(x)
+        tans.block_until_ready(x)
+
+
+def lookups(rng: Draw) -> None:
+    on = mesh(rng)
+    with tans.set_mesh(on):
+        table = tans.reshard(np.ones((16, 8), np.float32), spec(rng))
+        shape = rng.choice(((8,), (8, 8), ()))
+        ids = tans.reshard(np.zeros(shape, np.int32), spec(rng))
+        out = rng.choice((None, spec(rng)))
+
+        def rows(table: Any) -> Any:
+            return table[ids] if out is None else table.at[ids].get(out_sharding=out)
+
+        run = tans.jit(tans.value_and_grad(lambda t: jnp.sum(tans.reshard(rows(t), P()) ** 2)))
+        tans.block_until_ready(run(table))
+        write = tans.jit(lambda t, u: t.at[ids].add(u, out_sharding=out))
+        tans.block_until_ready(write(table, rows(table)))
+
+
 def over_devices(rng: Draw) -> None:
     out = rng.pick((0, 1, None), (2, -3, "a"))
     fun = tans.pmap(body(rng), axis_name="X", in_axes=rng.pick((0, 1), (-1, None)), out_axes=out)
@@ -177,7 +206,7 @@ def over_devices(rng: Draw) -> None:
 def run_case(number: int) -> bool:
     """Run one case; return whether it gave a value."""
     rng = Draw(number)
-    case = rng.choice((reshards, mapped, mapped, mapped, over_devices))
+    case = rng.choice((reshards, moves, lookups, mapped, mapped, mapped, over_devices))
     try:
         case(rng)
     except Exception:
