@@ -35,6 +35,7 @@ def finals(process):
     return re.findall(r"^\[(\d)\] final \[240\.0, 240\.0\]$", "\n".join(process.lines), re.M)
 
 
+@pytest.mark.faults
 def test_two_workers_with_numbered_lines(launched):
     process = launched(options=["-n", "2"])
     assert process.wait(120) == 0
@@ -48,6 +49,7 @@ def test_a_killed_worker_is_replaced(launched):
     process.expect(r"\[launch\] starting worker 1 again")
     assert process.wait(120) == 0
     assert sorted(finals(process)) == ["0", "1"]
+    assert all(line.startswith("[") for line in process.lines)
 
 
 @pytest.mark.faults

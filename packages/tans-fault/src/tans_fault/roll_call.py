@@ -151,29 +151,30 @@ class Answer:
           TimeoutError: naming the processes that are missing.
           ValueError: the id is taken, or the number of processes differs.
           RuntimeError: versions or programs differ, or the job began and takes no one back.
-          ConnectionError: what listens there takes no roll call.
         """
         end = time.monotonic() + seconds
         missing: list[int] | None = None
-        _send(self._connection, self._claim)
+        why = f"waited {seconds:g} s"
         try:
+            _send(self._connection, self._claim)
             while True:
                 self._connection.settimeout(max(end - time.monotonic(), 0.001))
                 line = self._lines.readline()
                 if not line:
-                    raise ConnectionError("the roll call ended")
+                    why = "the coordinator gave up waiting"
+                    raise TimeoutError
                 message = json.loads(line)
                 if "refused" in message:
                     raise self._refusal(message)
                 if message.get("go"):
                     break
                 missing = message["missing"]
-        except TimeoutError:
+        except (TimeoutError, ConnectionError):
             names = "unknown" if missing is None else ", ".join(map(str, missing))
             raise TimeoutError(
-                f"distributed.initialize: waited {seconds:g} s for {self._claim['count']} "
-                f"processes, but these did not come: {names}. Start them, correct num_processes, "
-                "or raise initialization_timeout."
+                f"distributed.initialize: {why} for {self._claim['count']} processes, but these "
+                f"did not come: {names}. Start them, correct num_processes, or raise "
+                "initialization_timeout."
             ) from None
         self._connection.settimeout(None)
 
