@@ -84,7 +84,9 @@ def test_bias_scale_and_residual():
     np.testing.assert_allclose(
         out, reference(q, key, value, bias=bias, scale=0.3), rtol=1e-4, atol=1e-5
     )
-    assert total.shape == (2, 5, 4)
+    assert (total.shape, total.dtype) == ((2, 5, 4), np.float32)
+    half = [x.astype(np.float16) for x in (q, key, value)]
+    assert nn.dot_product_attention(*half, return_residual=True)[1].dtype == np.float16
 
 
 def test_without_a_batch_dimension():

@@ -118,3 +118,13 @@ def test_exponents_for_integers_count_as_integers(index, power):
         warnings.simplefilter("ignore", FutureWarning)
         found = jnp.arange(4).at[index].power(power)
     assert (found.dtype, found.tolist()) == (np.int32, [0, 1, 4, 3])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float32", "complex64"])
+def test_byteswap_is_that_of_numpy(dtype, shape):
+    x = (np.arange(6)[: int(np.prod(shape))] * 3).reshape(shape).astype(dtype)
+    found = np.asarray(jnp.asarray(x).byteswap())
+    assert found.dtype == x.dtype
+    assert found.tobytes() == x.byteswap().tobytes()
+    np.testing.assert_array_equal(jnp.asarray(x).byteswap().byteswap(), x)

@@ -133,7 +133,8 @@ def _attend(
         out = jnp.where(rows[:, :, None, None], out, value.dtype.type(0))
     if not plan.with_residual:
         return out, None
-    total = lax.transpose(logsumexp(scores, -1), (0, 2, 1, 3))
+    total = lax.convert_element_type(logsumexp(scores, -1), query.dtype)
+    total = lax.transpose(total, (0, 2, 1, 3))
     return out, lax.reshape(total, (batch, t, heads))
 
 

@@ -240,6 +240,7 @@ _METHODS: Final[dict[str, Any]] = {
         "diagonals", "trace", lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: None
     ),
     "view": _delegate("views", "view", lambda self, dtype=None, type=None: None),
+    "byteswap": _delegate("views", "byteswap", lambda self: None),
 }
 _PROPERTIES: Final = {
     "T": manipulation.transpose,

@@ -69,3 +69,25 @@ def view(self: Array, dtype: Any = None, type: None = None) -> Array:
             "divide those of the last dimension. Choose a dtype of the same width."
         )
     return _view(self, dtype=target)
+
+
+def byteswap(self: Array) -> Array:
+    """Return the elements with their bytes in reverse order; each part of a complex number alone.
+
+    Args:
+      self: any shape, any dtype.
+
+    Example:
+      >>> jnp.array([1], dtype=jnp.int32).byteswap().tolist()
+      [16777216]
+    """
+    return self if typeof(self).dtype.itemsize == 1 else _byteswap(self)
+
+
+@composite
+def _byteswap(x: Array) -> Array:
+    aval = typeof(x)
+    if aval.dtype.kind == "c":
+        return lax.complex(_byteswap.inline(lax.real(x)), _byteswap.inline(lax.imag(x)))
+    parts = lax.bitcast_convert_type(x, np.dtype(np.uint8))
+    return lax.bitcast_convert_type(lax.rev(parts, (aval.ndim,)), aval.dtype)
