@@ -167,3 +167,17 @@ def test_a_hit_over_a_mesh_runs_no_python(toys, over, count_calls):
     x = device_put(X, over("x"))
     f(x)
     assert count_calls(f, x) == []
+
+
+@pytest.mark.parametrize("spec", [("x", None), ("x",), (None, None), (None, "y"), ()])
+def test_specs_that_the_compiler_chose_are_written_as_those_of_the_argument(toys, over, spec):
+    x = device_put(X, over(*spec))
+    double = jit(lambda x: (x, toys.add(x, x)))
+    for out in double(x):
+        assert out.sharding == x.sharding
+    double(double(x)[1])
+    assert double._cache_size() == 1
+    both = jit(lambda a, b: (toys.add(a, a), toys.add(b, b)))
+    first, second = both(device_put(X, over("x")), x)
+    assert first.sharding == over("x")
+    assert second.sharding == (over("x") if spec[:1] == ("x",) else x.sharding)

@@ -283,8 +283,9 @@ def load(
         lowered.module, placement.devices, options, lowered.host_callbacks, lowered.name
     )
     chosen = hlo_shardings.result_shardings(
-        made.loaded, placement, out_shardings, closed.out_avals, len(lowered.effects)
-    )
+        made.loaded, placement, out_shardings, closed.out_avals, len(lowered.effects),
+        closed.in_avals,
+    )  # fmt: skip
     out_avals = result_types(closed.out_avals, chosen)
     return Executable(
         made.loaded,

@@ -20,8 +20,13 @@ def result_shardings(
     requested: Sequence[Any],
     avals: Sequence[Any],
     num_tokens: int,
+    in_avals: Sequence[Any],
 ) -> list[Any]:
-    """Return one sharding per result."""
+    """Return one sharding per result.
+
+    What the compiler chose has the spec of the first argument of the same rank that is sharded
+    alike, so that specs are written as the user writes them: P("i", None) or P("i").
+    """
     devices = placement.devices
     if len(devices) == 1:
         single = single_device_sharding(devices[0])
@@ -36,10 +41,32 @@ def result_shardings(
         context = concrete_mesh.value
         if context is not None and tuple(context._internal_device_list) == tuple(devices):
             mesh = context
-    return [
-        r if r is not None else from_op_sharding(op, mesh, devices, aval.ndim, spec_of(aval))
-        for r, op, aval in zip(requested, chosen[num_tokens:], avals, strict=True)
+    given = [
+        (aval.ndim, s)
+        for aval, s in zip(in_avals, placement.in_shardings, strict=True)
+        if isinstance(s, NamedSharding) and s.mesh == mesh
     ]
+    return [
+        r
+        if r is not None
+        else _as_given(from_op_sharding(op, mesh, devices, a.ndim, spec_of(a)), a.ndim, given)
+        for r, op, a in zip(requested, chosen[num_tokens:], avals, strict=True)
+    ]
+
+
+def _as_given(found: Any, ndim: int, given: Sequence[tuple[int, Any]]) -> Any:
+    """Return the first given sharding that only writes the trailing Nones of the spec otherwise."""
+    if not isinstance(found, NamedSharding):
+        return found
+    padded = found.spec.padded(ndim)
+    return next(
+        (
+            s
+            for n, s in given
+            if n == ndim and s.spec.padded(n) == padded and s.memory_kind == found.memory_kind
+        ),
+        found,
+    )
 
 
 def from_op_sharding(
