@@ -274,3 +274,101 @@ def test_sharded_programs_run_on_as_many_devices():
     np.testing.assert_array_equal(tans.jit(made.call)(x), np.asarray(x).sum(0) * 2)
     with pytest.raises(ValueError, match="exported for 4 devices"):
         made.call(np.asarray(x))
+
+
+# ---- symbolic dimensions ---------------------------------------------------------------------
+
+
+def symbolic(fun, *specs, constraints=(), scope=None, vjp_order=0):
+    scope = scope or export.SymbolicScope(constraints)
+    structs = [
+        tans.ShapeDtypeStruct(export.symbolic_shape(spec, scope=scope), np.float32)
+        for spec in specs
+    ]
+    return reloaded(export.export(tans.jit(fun))(*structs), vjp_order=vjp_order)
+
+
+def test_v59_one_program_for_many_sizes():
+    made = symbolic(
+        lambda x: x.reshape(-1).sum() / x.shape[0], "a,2*b", constraints=["a>=2", "b<=10"]
+    )
+    assert [a.str_short() for a in made.in_avals] == ["f32[a,2*b]"]
+    assert "tensor<?x?xf32>" in made.mlir_module()
+    assert float(made.call(np.ones((3, 4), np.float32))) == 4.0
+    assert float(made.call(np.ones((2, 20), np.float32))) == 20.0
+    with pytest.raises(ValueError, match="a>=2") as caught:
+        made.call(np.ones((1, 4), np.float32))
+    assert "'a - 2' is -1" in str(caught.value)
+    with pytest.raises(ValueError, match="Division had remainder 1") as caught:
+        made.call(np.ones((3, 5), np.float32))
+    assert "'b'" in str(caught.value)
+    with pytest.raises(ValueError, match="b<=10"):
+        made.call(np.ones((3, 22), np.float32))
+
+
+SQUARE = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+SYMBOLIC = {
+    "elementwise": (lambda x: jnp.sin(x) + x * 2, ("a,b",)),
+    "mean": (lambda x: x.mean(0), ("a,b",)),
+    "variance": (lambda x: x.var(-1, keepdims=True), ("a,b",)),
+    "product": (lambda x: x @ x.T, ("a,b",)),
+    "broadcast": (lambda x, y: x + y.mean(0), ("a,b", "a,b")),
+    "softmax": (tans.nn.softmax, ("a,b",)),
+    "concatenate": (lambda x: jnp.concatenate([x, x]), ("a,b",)),
+    "zeros": (lambda x: jnp.zeros(x.shape) + x, ("a,b",)),
+    "iota": (lambda x: tans.lax.broadcasted_iota(jnp.int32, x.shape, 0) + x, ("a,b",)),
+    "gradient": (tans.grad(lambda x: jnp.sum(jnp.tanh(x))), ("a,b",)),
+    "vmap": (tans.vmap(lambda v: jnp.sin(v).sum()), ("a,b",)),
+    "scan": (
+        lambda x: tans.lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length=3)[0],
+        ("a,b",),
+    ),
+    "cond": (lambda x: tans.lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), ("a,b",)),
+    "where": (lambda x: jnp.where(x > 0, x, 0.0), ("a,b",)),
+    "sort": (jnp.sort, ("a,b",)),
+    "sizes": (lambda x: x * (x.shape[0] * 2 + x.shape[1] // 3 - x.shape[0] % 2), ("a,b",)),
+    "batch": (lambda x: jnp.tanh(x @ np.ones((4, 2), np.float32)), ("a,4",)),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_programs_for_many_sizes_agree_with_those_for_one(name):
+    fun, specs = SYMBOLIC[name]
+    args = [SQUARE] * len(specs)
+    made = symbolic(fun, *specs)
+    for rows in (1, 3):
+        given = [x[:rows] for x in args]
+        np.testing.assert_allclose(made.call(*given), tans.jit(fun)(*given), rtol=1e-5, atol=1e-6)
+    text = tans.jit(made.call).lower(*args).as_text()
+    assert "?" not in text
+
+
+def test_gradients_of_programs_for_many_sizes():
+    made = symbolic(lambda x: jnp.tanh(x) @ x.T, "a,b", vjp_order=1)
+    found = tans.grad(lambda x: made.call(x).sum())(SQUARE)
+    expected = tans.grad(lambda x: (jnp.tanh(x) @ x.T).sum())(SQUARE)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_arguments_that_share_a_name_have_to_agree():
+    made = symbolic(lambda x, y: x @ y, "a,b", "b,c")
+    assert made.call(SQUARE, SQUARE.T).shape == (3, 3)
+    with pytest.raises(ValueError, match=r"'b' is 4 .* but the argument has size 3"):
+        made.call(SQUARE, SQUARE)
+
+
+def test_sizes_that_can_not_be_told_or_are_symbolic_themselves():
+    with pytest.raises(ValueError, match="linear in each name"):
+        symbolic(lambda x: jnp.sin(x) * x.shape[0], "a*b")
+    inner = symbolic(jnp.sin, "a")
+    with pytest.raises(NotImplementedError, match="sizes that are known"):
+        symbolic(lambda x: inner.call(x), "c")
+    with pytest.raises(tans.errors.InconclusiveDimensionOperation, match="Python int"):
+        symbolic(lambda x: x[1:], "a")
+
+
+def test_several_platforms_with_symbolic_sizes():
+    struct = tans.ShapeDtypeStruct(export.symbolic_shape("a, b"), np.float32)
+    make = export.export(tans.jit(lambda x: jnp.tanh(x) * 2), platforms=("cpu", "cuda", "tpu"))
+    found = reloaded(make(struct)).call(SQUARE)
+    np.testing.assert_allclose(found, np.tanh(SQUARE) * 2, rtol=1e-5)

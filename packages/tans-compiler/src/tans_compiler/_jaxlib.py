@@ -161,3 +161,19 @@ def profile_data() -> Any:
     from jaxlib import _profile_data
 
     return _profile_data
+
+
+def with_static_shapes(module: Any, context: Any) -> Any:
+    """Return a module whose main function has static shapes with all other shapes static too.
+
+    Raises:
+      ValueError: some shape inside does not follow from those of the arguments.
+    """
+    from jaxlib.mlir import ir as mlir
+
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    data = jaxlib_core.mlir.refine_polymorphic_shapes(
+        buffer.getvalue(), enable_shape_assertions=False, validate_static_shapes=True
+    )
+    return mlir.Module.parse(data, context)

@@ -2,8 +2,18 @@
 
 import operator
 from collections.abc import Iterable
+from typing import Any
 
 from tans_core import ShapedArray
+
+
+def as_size(x: Any) -> Any:
+    """Return a size as a Python int; a symbolic size stays as it is.
+
+    Raises:
+      TypeError: `x` is not an integer.
+    """
+    return x if hasattr(x, "size_emitter") else operator.index(x)
 
 
 def axis_tuple(name: str, axes: Iterable[int]) -> tuple[int, ...]:

@@ -270,7 +270,9 @@ def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
       TypeError: a size is not an integer, or negative.
     """
     try:
-        out = tuple(size.__index__() for size in sizes_of(shape))
+        out = tuple(
+            size if hasattr(size, "size_emitter") else size.__index__() for size in sizes_of(shape)
+        )
     except AttributeError:
         raise TypeError(
             f"{where}: given the shape {shape!r}, expected integers. Convert sizes with int(n)."

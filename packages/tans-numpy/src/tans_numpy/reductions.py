@@ -237,6 +237,13 @@ def any(
     return _logical(a, where, axes=_axes(a, axis, "any"), keepdims=bool(keepdims), kind="any")
 
 
+def _typed_count(count: Any, dtype: Any) -> Any:
+    """Return a count in a dtype; a symbolic one as a value of the program."""
+    if hasattr(count, "size_emitter"):
+        return lax.convert_element_type(count.__jax_array__(), dtype)
+    return dtype.type(count)
+
+
 def _count(dims: tuple[int, ...], axes: tuple[int, ...]) -> int:
     return math.prod([dims[i] for i in axes])
 
@@ -249,7 +256,7 @@ def _mean(a: Array, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> A
     a = _as_typed(a, wide)
     if where is None:
         total = lax.reduce_sum(a, axes)
-        out = lax.div(total, wide.type(_count(aval.shape, axes)))
+        out = lax.div(total, _typed_count(_count(aval.shape, axes), wide))
     else:
         total = lax.reduce_sum(_masked(a, where, wide.type(0)), axes)
         out = lax.div(total, _as_typed(_selected(where, aval.shape, axes), wide))
@@ -303,8 +310,8 @@ def _var(
     if where is None:
         count = _count(aval.shape, axes)
         total = lax.reduce_sum(squares, axes)
-        divisor = real.type(count - ddof) if type(ddof) in (int, float) else lax.sub(
-            real.type(count), _as_typed(ddof, real)
+        divisor = _typed_count(count - ddof, real) if type(ddof) in (int, float) else lax.sub(
+            _typed_count(count, real), _as_typed(ddof, real)
         )  # fmt: skip
     else:
         total = lax.reduce_sum(_masked(squares, where, real.type(0)), axes)

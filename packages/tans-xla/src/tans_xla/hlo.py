@@ -55,7 +55,29 @@ def _element_text(name: str) -> str:
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> Any:
     """Return the ranked tensor type of a shape and a NumPy dtype."""
+    if is_symbolic(shape):
+        unknown = ir.ShapedType.get_dynamic_size()
+        shape = [unknown if hasattr(d, "size_emitter") else d for d in shape]
     return ir.RankedTensorType.get(shape, scalar_type(dtype))
+
+
+def is_symbolic(shape: Sequence[Any]) -> bool:
+    """Whether a size is symbolic: an object with the method ``size_emitter``."""
+    return any(hasattr(d, "size_emitter") for d in shape)
+
+
+def shape_value(shape: Sequence[Any]) -> Any:
+    """Emit a shape with symbolic sizes as an array of 32-bit integers."""
+    one = ir.RankedTensorType.get((1,), scalar_type(np.int32))
+    sizes = active().sizes
+    parts = [
+        op1("stablehlo.reshape", one, (sizes(d),))
+        if hasattr(d, "size_emitter")
+        else op1("stablehlo.constant", one, (), {"value": dense(np.array([d], np.int32))})
+        for d in shape
+    ]
+    kind = ir.RankedTensorType.get((len(parts),), scalar_type(np.int32))
+    return op1("stablehlo.concatenate", kind, parts, {"dimension": i64(0)})
 
 
 def ir_type(aval: Any) -> Any:
@@ -193,7 +215,7 @@ def constant(value: Any, aval: AbstractValue) -> Any:
         data = data.astype(aval.dtype)
     if data.shape == aval.shape:
         attr = dense(data)
-    elif data.dtype.kind == "c":  # the binding has no complex splats
+    elif data.dtype.kind == "c" or is_symbolic(aval.shape):  # the binding has no complex splats
         one = constant(data.reshape(()), aval.update(shape=()))
         return broadcast_in_dim(one, aval, ())
     else:
@@ -218,6 +240,9 @@ def zeros(aval: ShapedArray) -> Any:
 
 def iota(aval: ShapedArray, dimension: int) -> Any:
     """Return an array that counts along one dimension."""
+    if is_symbolic(aval.shape):
+        attrs = {"iota_dimension": i64(dimension)}
+        return op1("stablehlo.dynamic_iota", ir_type(aval), (shape_value(aval.shape),), attrs)
     return op1("stablehlo.iota", ir_type(aval), (), {"iota_dimension": i64(dimension)})
 
 
@@ -234,6 +259,10 @@ def literal_value(x: Any) -> Any:
 
 def broadcast_in_dim(x: Any, aval_out: ShapedArray, dimensions: Sequence[int]) -> Any:
     """Broadcast; a scalar constant becomes one constant of the larger shape."""
+    if is_symbolic(aval_out.shape):
+        attrs = {"broadcast_dimensions": i64s(dimensions)}
+        sizes = shape_value(aval_out.shape)
+        return op1("stablehlo.dynamic_broadcast_in_dim", ir_type(aval_out), (x, sizes), attrs)
     if not dimensions:
         splat = literal_value(x)
         if splat is not None:
@@ -256,6 +285,8 @@ def broadcast_operands(ctx: Any, operands: Sequence[Any]) -> list[Any]:
 def reshape(x: Any, aval_out: ShapedArray) -> Any:
     """Reshape, or return `x` when its type is right already."""
     kind = ir_type(aval_out)
+    if is_symbolic(aval_out.shape):
+        return op1("stablehlo.dynamic_reshape", kind, (x, shape_value(aval_out.shape)))
     return x if x.type == kind else op1("stablehlo.reshape", kind, (x,))
 
 

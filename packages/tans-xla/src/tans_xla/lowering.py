@@ -227,7 +227,7 @@ def lower_eqns(
                 args.append(env[v])
                 literals.append(None)
         primitive = op.primitive
-        if primitive.call_like or op.effects:
+        if primitive.call_like or op.effects or mlir.sizes is not None:
             name = _operation_name(op)
             where = mlir.location(eqn.traceback, builder.scope, eqn.name_stack, name)
             with where, tagged(eqn.metadata):

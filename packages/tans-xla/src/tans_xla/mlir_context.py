@@ -23,6 +23,8 @@ class MlirContext:
     def __init__(self) -> None:
         self.context = make_ir_context()
         self.modules_built = 0
+        # While a program with symbolic sizes is built: gives the value of a size.
+        self.sizes: Any = None
         self.types: dict[Any, Any] = {}
         self.attributes: dict[Hashable, Any] = {}
         # template key -> operation of the function that holds the template

@@ -62,6 +62,8 @@ def lower_module(
     """
     mesh = explicit_mesh((*in_shardings, *out_shardings), num_devices)
     closed = _without_refs(closed)
+    symbolic = _symbolic_size(closed.in_avals)
+    keep_unused = keep_unused or symbolic is not None  # sizes are read from arguments
     keep = [keep_unused or i in aliases for i in range(len(closed.in_avals))]
     live, kept = dce_jaxpr(closed, [True] * len(closed.out_avals), instantiate=keep)
     overwritten_by = [aliases.get(i) for i, k in enumerate(kept) if k]
@@ -77,7 +79,10 @@ def lower_module(
             attributes["mhlo.num_partitions"] = hlo.i32(num_devices)
             attributes["mhlo.num_replicas"] = hlo.i32(1)
         given = donated, overwritten_by
-        _build_main(builder, live, effects, given, in_shardings, out_shardings)
+        try:
+            _build_main(builder, live, effects, given, in_shardings, out_shardings)
+        finally:
+            mlir.sizes = None
     unordered = any(not getattr(e, "is_ordered", False) for e in live.effects)
     return LoweredModule(
         builder.module,
@@ -88,6 +93,12 @@ def lower_module(
         builder.host_callbacks,
         builder.keep_alive,
     )
+
+
+def _symbolic_size(avals: Sequence[Any]) -> Any:
+    """Return one of the symbolic sizes in the types of arguments, or None."""
+    shapes = [getattr(a, "shape", ()) for a in avals]
+    return next((d for s in shapes for d in s if hasattr(d, "size_emitter")), None)
 
 
 def _symbol(name: str) -> str:
@@ -121,6 +132,10 @@ def _build_main(
     with ir.InsertionPoint(main.add_entry_block()):
         token = ir.Type.parse("!stablehlo.token")
         tokens = {e: hlo.op1("stablehlo.create_token", token, ()) for e in effects}
+        symbolic = _symbolic_size(live.in_avals)
+        if symbolic is not None:
+            builder.mlir.sizes = symbolic.size_emitter(live.in_avals, list(main.arguments)[n:])
+            builder.template_depth = 1  # functions of their own could not read the sizes
         outs = lower_eqns(builder, live, list(main.arguments)[n:], tokens)
         func.return_([*(hlo.zeros(DUMMY) for _ in effects), *outs])
 

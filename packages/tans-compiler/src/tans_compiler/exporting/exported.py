@@ -9,6 +9,8 @@ from tans_compiler._jaxlib import from_portable
 from tans_compiler.exporting.calls import call_exported_p
 from tans_compiler.exporting.checks import DisabledSafetyCheck
 from tans_compiler.exporting.serialization import pack
+from tans_compiler.symbolic import is_symbolic_dim
+from tans_compiler.symbolic.solving import solve
 from tans_core import ShapedArray, dtypes, tree, typeof
 from tans_core.mesh import AbstractMesh, Mesh
 from tans_core.sharding import named_sharding
@@ -126,7 +128,62 @@ class Exported:
         Raises:
           ValueError: the types are not those that it was exported for.
         """
-        return self.out_avals
+        if not self.is_symbolic:
+            return self.out_avals
+        sizes = self._sizes(in_avals)
+        return tuple(
+            a.update(shape=tuple(d if isinstance(d, int) else d.evaluate(sizes) for d in a.shape))
+            for a in self.out_avals
+        )
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether some argument has a symbolic size."""
+        return any(is_symbolic_dim(d) for a in self.in_avals for d in a.shape)
+
+    def _sizes(self, given: Sequence[Any]) -> dict[str, int]:
+        """Return the size of each name in a call with arguments of these types.
+
+        Raises:
+          ValueError: no sizes give these shapes, or they violate a constraint.
+        """
+        where = f"call of exported {self.fun_name}"
+        pairs = [
+            (dim, size)
+            for own, aval in zip(self.in_avals, given, strict=True)
+            for dim, size in zip(own.shape, aval.shape, strict=True)
+            if is_symbolic_dim(dim)
+        ]
+        if any(is_symbolic_dim(size) for _, size in pairs):
+            raise NotImplementedError(
+                f"{where}: given arguments with symbolic sizes, expected sizes that are known. "
+                "Export the outer function for constant sizes."
+            )
+
+        def divide(value: int, factor: int, name: str) -> int:
+            quotient, remainder = divmod(value, factor)
+            if remainder:
+                raise ValueError(
+                    f"{where}: Division had remainder {remainder} when computing the value of "
+                    f"'{name}' as {value} / {factor}, expected none: the argument's size has to be "
+                    f"a multiple of {factor}. Pad it."
+                )
+            return quotient
+
+        sizes = solve(pairs, divide)
+        wrong = [
+            f"'{dim}' is {dim.evaluate(sizes)} for {sizes}, but the argument has size {size}"
+            for dim, size in pairs
+            if dim.evaluate(sizes) != size
+        ]
+        wrong += pairs[0][0].scope.check(sizes)
+        if wrong:
+            own = ", ".join(a.str_short() for a in self.in_avals)
+            raise ValueError(
+                f"{where}: given shapes for which {'; '.join(wrong)}; expected shapes that fit "
+                f"{own}. Change the argument, or export the function with other constraints."
+            )
+        return sizes
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program, or put it into the program that is being traced.
@@ -141,7 +198,10 @@ class Exported:
                 f"call of exported {self.fun_name}: given arguments of structure {in_tree}, "
                 f"expected {self.in_tree}. Pass what it was exported with."
             )
-        self._check_types([typeof(x) for x in leaves])
+        given = [typeof(x) for x in leaves]
+        self._check_types(given)
+        if self.is_symbolic:
+            self._sizes(given)
         return self.out_tree.unflatten(_differentiable(self)(*leaves))
 
     def _check_types(self, given: Sequence[Any]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tans_compiler._jaxlib import func, ir
+from tans_compiler._jaxlib import func, ir, with_static_shapes
 from tans_xla import hlo
 
 PLATFORM_INDEX: Final = "_platform_index"
@@ -137,3 +137,26 @@ def without_attributes(function: Any) -> None:
     for kind in ("arg_attrs", "res_attrs"):
         if kind in function.attributes:
             del function.attributes[kind]
+
+
+def specialised(module: Any, in_types: Sequence[Any], out_types: Sequence[Any]) -> Any:
+    """Return a module with symbolic shapes as one for arguments of these static types."""
+    inner = rename_main(module, module, "symbolic_main")
+    without_attributes(inner)
+    wanted = list(inner.type.inputs)
+    main = func.FuncOp(
+        "main",
+        (list(in_types), list(out_types)),
+        visibility="public",
+        ip=ir.InsertionPoint(module.body),
+    )
+    with ir.InsertionPoint(main.add_entry_block()):
+        given = [converted(x, t) for x, t in zip(main.arguments, wanted, strict=True)]
+        outs = call(inner, given)
+        func.return_([converted(x, t) for x, t in zip(outs, out_types, strict=True)])
+    return with_static_shapes(module, module.context)
+
+
+def converted(x: Any, wanted: Any) -> Any:
+    """Convert a value to a type, which may also forget or tell sizes."""
+    return x if x.type == wanted else hlo.op1("stablehlo.convert", wanted, (x,))

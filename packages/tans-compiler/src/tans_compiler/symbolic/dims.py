@@ -7,6 +7,7 @@ polynomial form: floordiv, mod, max and min of two dimensions.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
 
+from tans_compiler.symbolic import emit
 from tans_compiler.symbolic.dimension_values import dimension_value_p
 from tans_core.errors import InconclusiveDimensionOperation
 
@@ -207,6 +208,15 @@ class Dim:
 
     def __bool__(self) -> bool:
         return self != 0
+
+    def size_emitter(self, avals: Any, arguments: Any) -> Any:
+        """Return a function from a size to its value in the program being lowered.
+
+        Args:
+          avals: types of the program's arguments.
+          arguments: the arguments, MLIR values.
+        """
+        return emit.emitter(avals, arguments)
 
     def __jax_array__(self) -> Any:
         return dimension_value_p.bind(dim=self)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tans_core import Primitive, ShapedArray, dtypes, is_value, typeof
 from tans_core.hi_types import is_hi_type
+from tans_lax.axes import as_size
 from tans_lax.conversion import convert_element_type, convert_element_type_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
 from tans_lax.mesh.states import cast_to_type, has_states, vary_like
@@ -62,7 +63,7 @@ def broadcasted_iota(
     """
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
-        shape=tuple(map(index, shape)),
+        shape=tuple(map(as_size, shape)),
         dimension=index(dimension),
         sharding=out_sharding,
     )

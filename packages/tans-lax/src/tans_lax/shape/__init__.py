@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Array, ArrayImpl, Primitive, is_evaluating, typeof
+from tans_lax.axes import as_size
 from tans_lax.elementwise.identity import copy_p
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -44,7 +45,7 @@ def broadcast_in_dim(
       >>> lax.broadcast_in_dim(np.arange(2), (2, 3), (0,)).tolist()
       [[0, 0, 0], [1, 1, 1]]
     """
-    shape = tuple(map(index, shape))
+    shape = tuple(map(as_size, shape))
     dims = tuple(map(index, broadcast_dimensions))
     if out_sharding is None and len(dims) == len(shape) and typeof(operand).shape == shape:
         return unchanged(operand)
@@ -162,7 +163,7 @@ def reshape(
       >>> lax.reshape(np.arange(4), (2, 2)).tolist()
       [[0, 1], [2, 3]]
     """
-    new_sizes = tuple(map(index, new_sizes))
+    new_sizes = tuple(map(as_size, new_sizes))
     if dimensions is not None:
         dimensions = tuple(map(index, dimensions))
         if dimensions == tuple(range(typeof(operand).ndim)):

@@ -17,34 +17,27 @@ def _call_lower(ctx: LoweringContext, *operands: Value, exported: Any, **_: Any)
     number = _platform_number(ctx.platforms, exported)
     builder = ctx.builder
     _check_devices(builder, exported)
-    function = builder.functions.get(exported)
+    kept = exported.module_kept_var_idx
+    arguments = [_placed(operands[i], exported.in_placement(i)) for i in kept]
+    if exported.uses_global_constants:
+        arguments.insert(0, modules.constant_index(number))
+    key = (exported, *(ctx.avals_in if exported.is_symbolic else ()))
+    function = builder.functions.get(key)
     if function is None:
         module = exported.module_in(builder.mlir.context)
+        if exported.is_symbolic:
+            types = [x.type for x in arguments]
+            module = modules.specialised(module, types, ctx.result_types)
         name = builder.unique_name(f"call_exported_{_symbol(exported.fun_name)}")
         function = modules.rename_main(module, builder.module, name)
         modules.without_attributes(function)
-        builder.functions[exported] = function
+        builder.functions[key] = function
         builder.keep_alive.append(exported)
-    kept = [operands[i] for i in exported.module_kept_var_idx]
-    placed = [
-        _placed(x, exported.in_placement(i))
-        for x, i in zip(kept, exported.module_kept_var_idx, strict=True)
-    ]
-    if exported.uses_global_constants:
-        placed.insert(0, modules.constant_index(number))
-    wanted = function.type.inputs[len(placed) - len(kept) :]
-    arguments = placed[: len(placed) - len(kept)] + [
-        _converted(x, t) for x, t in zip(placed[len(placed) - len(kept) :], wanted, strict=True)
-    ]
+    wanted = function.type.inputs
+    arguments = [modules.converted(x, t) for x, t in zip(arguments, wanted, strict=True)]
     outs = modules.call(function, arguments)
-    outs = [_converted(x, t) for x, t in zip(outs, ctx.result_types, strict=True)]
+    outs = [modules.converted(x, t) for x, t in zip(outs, ctx.result_types, strict=True)]
     return [_placed(x, exported.out_placement(i)) for i, x in enumerate(outs)]
-
-
-def _converted(x: Value, wanted: Any) -> Value:
-    if x.type == wanted:
-        return x
-    return ir.Operation.create("stablehlo.convert", [wanted], [x]).results[0]
 
 
 def _placed(x: Value, sharding: Any) -> Value:

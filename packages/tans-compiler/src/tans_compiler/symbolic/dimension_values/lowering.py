@@ -1,0 +1,14 @@
+"""Lowering: the size, read from the shapes of the program's arguments."""
+
+from typing import Any, Final
+
+from tans_compiler.symbolic.dimension_values import dimension_value_p
+from tans_xla import hlo
+from tans_xla.lowering import LoweringContext
+
+
+def _lower(ctx: LoweringContext, *, dim: Any) -> Any:
+    return hlo.convert(ctx.builder.mlir.sizes(dim), ctx.avals_out[0])
+
+
+LOWERING: Final = {dimension_value_p: _lower}
