@@ -1,5 +1,6 @@
 """Counts of values: histogram and its relatives, bincount, digitize."""
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from tans_numpy.creation import asarray
 from tans_numpy.joining import stack
 from tans_numpy.manipulation import ravel
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact
+from tans_numpy.out_shardings import placed
 from tans_numpy.ranges import linspace
 from tans_numpy.reductions import any as any_
 from tans_numpy.reductions import sum as sum_
@@ -57,7 +59,8 @@ def bincount(
         )
     if length is None:
         length = max(operator.index(minlength), _largest(x) + 1)
-    return _bincount(x, weights, length=operator.index(length))
+    of = functools.partial(_bincount, length=operator.index(length))
+    return of(x, weights) if out_sharding is None else placed(of, [x, weights], out_sharding)
 
 
 def _largest(x: Any) -> int:
@@ -228,7 +231,7 @@ def histogram(
       range: first and last edge; the extrema of `a` if None.
       weights: the shape of `a`, what each value adds to its count; 1 if None.
       density: divide by the total and the widths of the bins.
-      out_sharding: sharding of the result in explicit mode.
+      out_sharding: sharding of the counts in explicit mode.
 
     Returns:
       Counts [n] in floating point, and edges [n + 1].
@@ -243,10 +246,14 @@ def histogram(
             f"{typeof(a).shape}, expected one shape."
         )
     edges = histogram_bin_edges(a, bins, range, weights)
-    counts = _count(a, edges, weights)
-    if density:
-        counts = counts / (edges[1:] - edges[:-1]) / sum_(counts)
-    return counts, edges
+
+    def of(a: ArrayLike, weights: ArrayLike | None) -> Array:
+        counts = _count(a, edges, weights)
+        return counts / (edges[1:] - edges[:-1]) / sum_(counts) if density else counts
+
+    if out_sharding is None:
+        return of(a, weights), edges
+    return placed(of, [a, weights], out_sharding), edges
 
 
 def histogram2d(

@@ -19,6 +19,7 @@ from tans_numpy.operands import (
     refuse_out,
     to_inexact,
 )
+from tans_numpy.out_shardings import placed
 from tans_xla import composite
 
 type Array = Any
@@ -285,8 +286,14 @@ def percentile(
     out_sharding: Any = None,
 ) -> Array:  # fmt: skip
     """Return percentiles; nan if an element is nan. See `quantile`, with `q` from 0 to 100."""
-    del overwrite_input, out_sharding
-    return _order_statistic("percentile", a, q, axis, out, method, keepdims, weights, False, 100.0)
+    del overwrite_input
+
+    def of(a: ArrayLike, q: ArrayLike, weights: ArrayLike | None) -> Array:
+        return _order_statistic(
+            "percentile", a, q, axis, out, method, keepdims, weights, False, 100.0
+        )
+
+    return of(a, q, weights) if out_sharding is None else placed(of, [a, q, weights], out_sharding)
 
 
 def median(

@@ -1,5 +1,6 @@
 """The same elements in other places or more often: flip, roll, tile, repeat and relatives."""
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from tans_numpy.operands import (
     canonicalize_axis,
     check_arraylike,
 )
+from tans_numpy.out_shardings import placed
 from tans_xla import composite
 
 type Array = Any
@@ -253,6 +255,10 @@ def repeat(
       Array([1, 2, 2], dtype=int32)
     """
     check_arraylike("repeat", a, repeats)
+    if out_sharding is not None:
+        of = functools.partial(repeat, repeats=repeats, axis=axis,
+                               total_repeat_length=total_repeat_length)  # fmt: skip
+        return placed(of, [a], out_sharding)
     if axis is None or typeof(a).ndim == 0:
         a, axis = ravel(a), 0
     axis = canonicalize_axis(axis, typeof(a).ndim, "repeat")
