@@ -39,3 +39,35 @@ def test_a_cotangent_that_lies_elsewhere_is_refused_with_the_remedy():
     assert "astype" not in str(caught.value)
     with pytest.raises(ValueError, match="astype"):
         f_vjp(jnp.ones((8, 3)))
+
+
+def _inside(body):
+    x = tans.reshard(jnp.ones(4), P("X"))
+    return tans.shard_map(body, in_specs=P("X"), out_specs=P("X"))(x)
+
+
+def _rule_with_a_constant(v):
+    f = tans.custom_jvp(lambda v: v * 2)
+    f.defjvp(lambda p, t: (p[0] * 2, jnp.ones(1)))
+    return tans.jvp(f, (v,), (v,))[1]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (lambda v: tans.linearize(jnp.sin, v)[1](jnp.ones(1)), ValueError),
+        (lambda v: tans.vjp(jnp.sin, v)[1](jnp.ones(1))[0], ValueError),
+        (lambda v: tans.linear_transpose(lambda v: 2 * v, v)(jnp.ones(1))[0], TypeError),
+        (_rule_with_a_constant, TypeError),
+    ],
+    ids=["linearize", "vjp", "linear_transpose", "custom_jvp"],
+)
+def test_a_value_that_does_not_vary_is_to_be_cast(body, error):
+    with pytest.raises(error, match=r"lax\.pcast\(.*'X'.*to='varying'\)"):
+        _inside(body)
+
+
+def test_a_tangent_that_lies_elsewhere_is_to_be_resharded():
+    x = tans.reshard(jnp.ones(8), P("X"))
+    with pytest.raises(ValueError, match=r"tans\.reshard\(tangent, P\('X',\)\)"):
+        tans.linearize(jnp.sin, x)[1](jnp.ones(8))

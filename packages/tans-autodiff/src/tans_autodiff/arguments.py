@@ -209,6 +209,30 @@ def dtype_of(aval: AbstractValue) -> Any:
     return getattr(aval, "dtype", float0)
 
 
+def how_to_convert(what: str, given: AbstractValue, expected: AbstractValue) -> str:
+    """Say how a tangent or cotangent of one type becomes one of another.
+
+    Args:
+      what: what the caller passed, such as "the cotangent".
+      given: its type.
+      expected: the type that it must have.
+    """
+    names = "shape", "dtype"
+    if any(getattr(given, n, None) != getattr(expected, n, None) for n in names):
+        return f"Convert {what} with .astype or .reshape."
+    lacking = getattr(expected, "manual_axes", frozenset()) - getattr(given, "manual_axes", set())
+    if lacking:
+        return (
+            f"Only the axes along which it varies differ: write lax.pcast({what.split()[-1]}, "
+            f"{tuple(sorted(lacking))}, to='varying')."
+        )
+    spec = getattr(getattr(expected, "sharding", None), "spec", "P()")
+    return (
+        f"Only the sharding differs: move {what} with tans.reshard({what.split()[-1]}, "
+        f"{str(spec).replace('PartitionSpec', 'P')})."
+    )
+
+
 def check_pair(name: str, result: Any) -> tuple[Any, Any]:
     """Return ``(out, aux)``, or raise when a has_aux function returned something else."""
     if isinstance(result, tuple | list) and len(result) == 2:

@@ -4,7 +4,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, check_pair, dtype_of, type_of_leaf
+from tans_autodiff.arguments import (
+    check_callable,
+    check_pair,
+    dtype_of,
+    how_to_convert,
+    type_of_leaf,
+)
 from tans_autodiff.jvp import JVPTrace, Value, has_tangent, split_pair
 from tans_autodiff.linearize import open_linearization
 from tans_autodiff.residuals import spread_flags
@@ -216,20 +222,21 @@ class LinearMap:
                     "Pass one tangent per primal argument, in the same containers.",
                 )
             )
-        wrong = [
-            f"  argument {i}: tangent {_shown(t)}, primal {aval.str_short(False)}"
-            for i, (t, aval) in enumerate(zip(leaves, self.in_avals, strict=True))
-            if not _fits(t, aval.to_tangent())
-        ]
+        pairs = list(zip(leaves, self.in_avals, strict=True))
+        wrong = [i for i, (t, aval) in enumerate(pairs) if not _fits(t, aval.to_tangent())]
         if wrong:
             raise ValueError(
                 message(
                     f"linearized function {self.name}",
                     "tangents that do not fit the point of linearization:\n"
-                    + "\n".join(wrong)
+                    + "\n".join(
+                        f"  argument {i}: tangent {_shown(pairs[i][0])}, "
+                        f"primal {pairs[i][1].str_short(False)}"
+                        for i in wrong
+                    )
                     + "\n",
                     "the tangent type of each primal",
-                    "Convert the tangents with .astype or .reshape.",
+                    _remedy(*pairs[wrong[0]]),
                 )
             )
         return leaves
@@ -237,6 +244,11 @@ class LinearMap:
 
 def _shown(x: Value) -> str:
     return "float0" if getattr(x, "dtype", None) == float0 else typeof(x).str_short(False)
+
+
+def _remedy(x: Value, aval: AbstractValue) -> str:
+    given = aval if getattr(x, "dtype", None) == float0 else typeof(x)
+    return how_to_convert("the tangent", given, aval.to_tangent())
 
 
 def _fits(x: Value, expected: AbstractValue) -> bool:

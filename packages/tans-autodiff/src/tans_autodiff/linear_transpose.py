@@ -4,7 +4,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, check_reduce_axes, dtype_of, type_of_leaf
+from tans_autodiff.arguments import (
+    check_callable,
+    check_reduce_axes,
+    dtype_of,
+    how_to_convert,
+    type_of_leaf,
+)
 from tans_autodiff.jvp import Value
 from tans_autodiff.results import as_array, cotangent_result
 from tans_autodiff.transpose import backward_pass
@@ -92,7 +98,7 @@ class _Transposed:
                         f"a cotangent of type {typeof(ct).str_short(False)}, which does not "
                         "match the function output",
                         aval.str_short(False),
-                        "Convert the cotangent with .astype or .reshape.",
+                        how_to_convert("the cotangent", typeof(ct), aval.to_cotangent()),
                     )
                 )
         in_avals = self.closed.in_avals[len(consts) :]

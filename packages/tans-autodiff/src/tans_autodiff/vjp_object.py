@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_autodiff.accumulation import Logs, contents_type
-from tans_autodiff.arguments import dtype_of
+from tans_autodiff.arguments import dtype_of, how_to_convert
 from tans_autodiff.backward_program import BackwardProgram, described
 from tans_autodiff.jvp import Value
 from tans_autodiff.ref_entries import (
@@ -272,7 +272,7 @@ class VJP:
                 f"a cotangent of type {given.str_short(False)} for the output{path and ' '}{path}",
                 f"{expected.str_short(False)}, because that output had type "
                 f"{out_aval.str_short(False)}",
-                _remedy(given, expected),
+                how_to_convert("the cotangent", given, expected),
             )
         )
 
@@ -287,18 +287,6 @@ def _fits(x: Value, aval: AbstractValue) -> bool:
         given = typeof(x)
     # Weak marks and places may differ: values are moved and restored by the user.
     return all(getattr(given, n, None) == getattr(aval, n, None) for n in ("shape", "dtype"))
-
-
-def _remedy(given: AbstractValue, expected: AbstractValue) -> str:
-    same = all(getattr(given, n, None) == getattr(expected, n, None) for n in ("shape", "dtype"))
-    if not same:
-        return "Convert the cotangent with .astype or .reshape."
-    sharding = getattr(expected, "sharding", None)
-    spec = getattr(sharding, "spec", "P()")
-    return (
-        "Only the sharding differs: move the cotangent with tans.reshard(ct, "
-        f"{str(spec).replace('PartitionSpec', 'P')})."
-    )
 
 
 def _flatten_vjp(v: VJP) -> tuple[Any, Any]:

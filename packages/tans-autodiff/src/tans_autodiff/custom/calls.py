@@ -8,6 +8,7 @@ maps ``(residuals, cotangents)`` to the primals' cotangents.
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from tans_autodiff.arguments import how_to_convert
 from tans_autodiff.captured_context import CapturedContext
 from tans_autodiff.custom.pulls import AccumPull, Pull
 from tans_autodiff.custom.refs import check_no_refs_returned, check_residual_refs
@@ -112,7 +113,7 @@ class JVPCall(CustomCall):
                 f"a tangent output of type {given.str_short(False)}",
                 f"{expected.str_short(False)}, the tangent type of the output "
                 f"{aval.str_short(False)}",
-                "Convert the tangent to the type of its primal output.",
+                how_to_convert("the tangent", given, expected),
             )
         return tangent
 
