@@ -83,6 +83,9 @@ def test_A24_A25_A26_A27_the_store_and_a_job_of_one(job):
     for pattern in (
         "early RuntimeError .*distributed.initialize",
         "alone RuntimeError .*not part of a multi-process job",
+        "collectives RuntimeError .*'megascale'.*expected 'gloo'",
+        "again RuntimeError .*called a second time.*shutdown",
+        "unrecoverable RuntimeError .*recoverable=True",
         "duplicate JaxRuntimeError ALREADY_EXISTS",
         "overwritten gave None",
         "missing JaxRuntimeError NOT_FOUND",
@@ -172,3 +175,20 @@ def test_initialize_after_the_first_device_is_refused():
 def test_shutdown_of_no_job_does_nothing():
     distributed.shutdown()
     assert not distributed.is_initialized()
+
+
+def test_a_coordinator_says_where_it_listens_and_ends_with_its_input(job):
+    made = job(1)
+    command = ["-m", "tans_fault.coordinator", "--num-processes", "1", "--end-with-input"]
+    coordinator = made.run(command, "coordinator")
+    assert int(coordinator.expect(r"listens on 127\.0\.0\.1:(\d+)")[1]) > 0
+    coordinator.popen.stdin.close()
+    assert coordinator.wait() == 0
+
+
+def test_a_coordinator_whose_port_is_taken_says_so(job):
+    made = job(1, standalone=True)
+    command = ["-m", "tans_fault.coordinator", "--num-processes", "1", "--address", made.address]
+    second = made.run(command, "coordinator")
+    second.expect(r"could not listen on port \d+.*Choose another port")
+    assert second.wait() == 1

@@ -103,7 +103,7 @@ class Checkpoints:
 def dump(state: Any) -> bytes:
     """Return a tree of arrays as bytes, without its structure."""
     leaves = [np.asarray(leaf) for leaf in tree.leaves(state)]
-    named = {f"{i}": _plain(leaf) for i, leaf in enumerate(leaves)}
+    named: dict[str, Any] = {f"{i}": _plain(leaf) for i, leaf in enumerate(leaves)}
     names = np.array([leaf.dtype.name for leaf in leaves], dtype=str)
     file = io.BytesIO()
     np.savez(file, dtypes=names, **named)

@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end.set())
+    problem = ""
     for _ in range(_TRIES if port == "0" else 1):
         address = f"{host}:{free_port(host.strip('[]')) if port == '0' else port}"
         try:

@@ -170,7 +170,7 @@ class _Loop:
     def run(self, initial: Tree, stop: _StopSignal) -> Tree:
         """Run to the end."""
         backend.clients()  # meets the others, in an exchange
-        stored = self.checkpoints and self.checkpoints.restore(initial)
+        stored = None if self.checkpoints is None else self.checkpoints.restore(initial)
         step, value = stored or (0, initial)
         view = _frozen(state.views[state.everyone])
         machine = Machine(Phase.SYNCING, view, step, value)

@@ -65,7 +65,7 @@ class LiveDevices:
         processes = _processes_of(devices)
         before = self._enter(devices, processes)
         current = {d.id: d for d in backend.devices(devices[0].platform)}
-        known = [current.get(d.id, d) for d in devices]
+        known: list[Any] = [current.get(d.id, d) for d in devices]
         alive = sorted((d for d in known if d.process_index in before), key=lambda d: d.id)
         cause: Exception | None = None
         try:

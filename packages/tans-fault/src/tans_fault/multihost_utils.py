@@ -263,8 +263,9 @@ def _sum(data: np.ndarray, chosen: list[Device]) -> np.ndarray:
     rows = make_array_from_callback(
         (len(chosen), data.size), NamedSharding(mesh, split), lambda _: data[None], np.uint8
     )
-    whole = shard_map(_psum, mesh=mesh, in_specs=split, out_specs=PartitionSpec())
-    return np.asarray(jit(whole)(rows).addressable_data(0))[0]
+    whole: Any = shard_map(_psum, mesh=mesh, in_specs=split, out_specs=PartitionSpec())
+    run: Any = jit(whole)
+    return np.asarray(run(rows).addressable_data(0))[0]
 
 
 def _psum(x: Any) -> Any:

@@ -100,9 +100,8 @@ class Server:
                 return {"refused": "duplicate", "text": ""}
             if self._began and not self._may_rejoin:
                 return {"refused": "began", "text": ""}
-            if self._same is None:
-                self._same = same
-            for what, value in self._same.items():
+            expected = self._same = same if self._same is None else self._same
+            for what, value in expected.items():
                 if same.get(what) != value:
                     return {"refused": "differs", "text": f"{what}: {value}"}
             self._present[process] = connection

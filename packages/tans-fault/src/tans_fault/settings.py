@@ -98,7 +98,7 @@ def check(place: clusters.Place) -> tuple[str, int, int, int]:
                 f"distributed.initialize: {name}={value!r} is a {type(value).__name__}, expected "
                 f"an int. Write int({name})."
             )
-    if not 0 <= process < count:  # pyright: ignore[reportOptionalOperand]  # checked above
+    if not 0 <= process < count:  # pyright: ignore[reportOperatorIssue]  # checked above
         raise ValueError(
             f"distributed.initialize: process_id={process} with num_processes={count}, expected "
             f"an id from 0 to num_processes - 1. Ids count from 0."
@@ -173,7 +173,9 @@ def set_collective_timeout(seconds: int | None) -> None:
 
 def set_visible_devices(ids: tuple[int, ...] | None) -> None:
     """Restrict accelerators to those of this process; the CPU ignores it."""
-    for name in ("cuda", "rocm", "oneapi") if ids is not None else ():
+    if ids is None:
+        return
+    for name in ("cuda", "rocm", "oneapi"):
         config.update(f"jax_{name}_visible_devices", ",".join(map(str, ids)))
 
 

@@ -3,8 +3,8 @@
 from joining import join, say
 
 import tans
-from tans_fault import live_devices
-from tans_fault.coordination import CoordinationClient, connected_client
+from tans_fault import live_devices, run_elastic
+from tans_fault.coordination import CoordinationClient, connected_client, state
 
 
 def attempt(name, use):
@@ -25,6 +25,13 @@ early = CoordinationClient(Untouchable())
 attempt("early", lambda: early.key_value_set("a", "b"))
 attempt("alone", lambda: connected_client("x"))
 join()
+tans.config.update("jax_cpu_collectives_implementation", "megascale")
+attempt("collectives", tans.devices)
+tans.config.update("jax_cpu_collectives_implementation", "gloo")
+attempt("again", join)
+state.recoverable = False
+attempt("unrecoverable", lambda: run_elastic(None, 0.0, steps=1))
+state.recoverable = True
 client = connected_client("store")
 client.key_value_set("a/b", "1")
 attempt("duplicate", lambda: client.key_value_set("a/b", "2"))
