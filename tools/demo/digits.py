@@ -8,6 +8,7 @@ per step. It prints the communication of both steps, their times and their losse
 """
 
 import argparse
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -50,12 +51,16 @@ def load(seed: int) -> Data:
 
 
 def show_progress(name: str, epoch: int, epochs: int, value: float, score: float) -> None:
-    """Draw the progress bar of one epoch over that of the one before."""
+    """Draw the progress bar of one epoch over that of the one before; in a file, some of them."""
+    last = epoch + 1 == epochs
+    on_terminal = sys.stdout.isatty()
+    if not (on_terminal or last or (epoch + 1) % 10 == 0):
+        return
     bar = "#" * round(30 * (epoch + 1) / epochs)
     print(
-        f"\r  {name:10} epoch {epoch + 1:3d}/{epochs} [{bar:<30}] loss {value:.4f}  "
-        f"test accuracy {score:.2%}",
-        end="" if epoch + 1 < epochs else "\n", flush=True,
+        f"{'\r' if on_terminal else ''}  {name:10} epoch {epoch + 1:3d}/{epochs} [{bar:<30}] "
+        f"loss {value:.4f}  test accuracy {score:.2%}",
+        end="" if on_terminal and not last else "\n", flush=True,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ here names manual axes of the mesh that the program is built for. Its groups are
 that differ in their position along these axes only.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from tans_core.errors import message
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import named_sharding
 from tans_lax.collectives import primitives as p
-from tans_lax.collectives.groups import Groups
+from tans_lax.collectives.groups import Groups, group_size
 from tans_lax.collectives.names import AxisName, as_names
 from tans_lax.reductions.lowering import monoid_body
 from tans_lax.reductions.monoids import MONOIDS
@@ -71,9 +72,11 @@ def _attributes(mesh: Any, names: Names, groups: Groups) -> dict[str, Any]:
 
 def _reduction(name: str) -> Callable[..., Any]:
     def lower(ctx: Any, x: IrValue, *, axes: Names, axis_index_groups: Groups = None) -> IrValue:
-        attributes = _attributes(_mesh(ctx, axes), axes, axis_index_groups)
+        mesh = _mesh(ctx, axes)
+        attributes = _attributes(mesh, axes, axis_index_groups)
         if name != "sum" and is_complex(ctx.avals_in[0].dtype):
-            return _gathered_extremum(ctx, x, attributes, name)
+            size = math.prod(mesh.shape[a] for a in axes)
+            return _gathered_extremum(ctx, x, attributes, group_size(axis_index_groups, size), name)
         return _with_body("stablehlo.all_reduce", ctx, x, attributes, name)
 
     return _unless_empty(lower)
@@ -89,10 +92,11 @@ def _unless_empty(rule: Callable[..., IrValue]) -> Callable[..., IrValue]:
     return lower
 
 
-def _gathered_extremum(ctx: Any, x: IrValue, attributes: dict[str, Any], name: str) -> IrValue:
+def _gathered_extremum(
+    ctx: Any, x: IrValue, attributes: dict[str, Any], count: int, name: str
+) -> IrValue:
     """Compare complex numbers on every device: XLA reduces over devices by named operations."""
     (aval,) = ctx.avals_in
-    count = hlo.ir.DenseElementsAttr(attributes["replica_groups"]).type.shape[1]
     attributes["all_gather_dim"] = hlo.i64(0)
     x = hlo.reshape(x, ShapedArray((1, *aval.shape), aval.dtype))
     kind = hlo.tensor_type((count, *aval.shape), aval.dtype)

@@ -7,11 +7,10 @@ computation: left to itself, the partitioner may sum the addends, or fail when i
 from collections.abc import Callable
 from typing import Any
 
-from tans_core import ShapedArray
+from tans_core import ShapedArray, TypedOp
 from tans_core.explicit_mode import spec_of
 from tans_core.partition_spec import partition_axes
 from tans_core.sharding import named_sharding
-from tans_core.staging import TypedOp
 from tans_lax.gather_scatter.sharding import spread_axes
 from tans_xla import hlo
 from tans_xla.lowering import LoweringContext
