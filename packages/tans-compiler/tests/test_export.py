@@ -372,3 +372,11 @@ def test_several_platforms_with_symbolic_sizes():
     make = export.export(tans.jit(lambda x: jnp.tanh(x) * 2), platforms=("cpu", "cuda", "tpu"))
     found = reloaded(make(struct)).call(SQUARE)
     np.testing.assert_allclose(found, np.tanh(SQUARE) * 2, rtol=1e-5)
+
+
+def test_symbolic_sizes_are_lowered_but_not_compiled():
+    struct = tans.ShapeDtypeStruct(export.symbolic_shape("a"), np.float32)
+    lowered = tans.jit(jnp.sin).lower(struct)
+    assert "tensor<?xf32>" in lowered.as_text()
+    with pytest.raises(ValueError, match=r"float32\[a\], expected sizes that are numbers"):
+        lowered.compile()

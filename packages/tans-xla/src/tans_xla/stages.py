@@ -188,8 +188,16 @@ class Lowered(StageTypes):
         """Compile the module; `compiler_options` are added to those of `jit`.
 
         Raises:
-          ValueError: the module was lowered for other platforms than that of the devices.
+          ValueError: the module was lowered for other platforms than that of the devices, or has
+            symbolic sizes.
         """
+        if any(hasattr(d, "size_emitter") for a in self._in_avals for d in getattr(a, "shape", ())):
+            types = ", ".join(a.str_short(False) for a in self._in_avals)
+            raise ValueError(
+                f"compile: given {self._traced.fun_name} for arguments of types {types}, expected "
+                "sizes that are numbers: programs with symbolic sizes are compiled where they are "
+                "called. Export it with tans.export, or lower it for arguments of one size."
+            )
         platform = lowering_platform(self._placement.devices[0])
         if platform not in self._platforms:
             raise ValueError(
