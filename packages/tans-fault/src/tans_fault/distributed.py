@@ -121,6 +121,7 @@ def initialize(
         _abandon()
         raise
     atexit.register(_leave_at_exit)
+    sys.excepthook = _note_failure(sys.excepthook)
 
 
 def is_initialized() -> bool:
@@ -328,5 +329,3 @@ def _note_failure(previous: Callable[..., Any]) -> Callable[..., Any]:
 
     return hook
 
-
-sys.excepthook = _note_failure(sys.excepthook)
