@@ -1,5 +1,6 @@
 """Refs that several threads use at once: each operation is done whole, one after another."""
 
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -113,3 +114,35 @@ def test_callback_and_a_ref_that_its_program_overwrites() -> None:
     assert "being overwritten by f" in str(errors[0])
     assert seen[...].tolist() == [1, 1, 1]
     assert r[...].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("how", ["jit", "addupdate", "swap"])
+def test_interrupts_lose_no_ref(how: str) -> None:
+    r, one = new_ref(jnp.zeros(1000)), jnp.ones(1000)
+    add = jit(lambda r: r.addupdate(jnp.ones(1000)))
+    calls: dict[str, Callable[[], Any]] = {
+        "jit": lambda: add(r),
+        "addupdate": lambda: ref.addupdate(r, ..., one),
+        "swap": lambda: r.swap(one),
+    }
+    call = calls[how]
+    call()
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def forever(interrupt_after: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, interrupt_after)
+        while True:
+            call()
+
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        for k in range(50):
+            with pytest.raises(KeyboardInterrupt):
+                forever(3e-4 + 2e-5 * k)
+            value = np.asarray(r[...])
+            assert (value == value[0]).all()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)

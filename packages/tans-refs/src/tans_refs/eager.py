@@ -5,8 +5,9 @@ its own, which later writes don't change. The ref is locked meanwhile: operation
 happen one after another.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import starmap
 from typing import Any
 
 from tans_core.cache import register_cache
@@ -122,7 +123,7 @@ def put(ref: Any, transforms: Transforms, value: Value, indices: Any) -> None:
     if is_hi_type(cell.aval.inner_aval):
         swap(cell, transforms, value, indices)
         return
-    _update(cell, "set", lambda array: (_writer(transforms)(array, value, *indices), None))
+    _update(cell, "set", _writer(transforms), (value, *indices))
 
 
 def swap(ref: Any, transforms: Transforms, value: Value, indices: Any) -> Value:
@@ -130,21 +131,18 @@ def swap(ref: Any, transforms: Transforms, value: Value, indices: Any) -> Value:
     cell = cell_of(ref)
     if is_hi_type(cell.aval.inner_aval):
         _check_whole(cell.aval, typeof(value))
-        return _update(cell, "swap", lambda array: (value, _whole(cell, transforms, array)))
-    return _update(cell, "swap", lambda array: _swapper(transforms)(array, value, *indices))
+        return _update(
+            cell, "swap", lambda old: (value, _whole(cell, transforms, old)), (), gives_old=True
+        )
+    return _update(cell, "swap", _swapper(transforms), (value, *indices), gives_old=True)
 
 
 def addupdate(ref: Any, transforms: Transforms, value: Value, indices: Any) -> None:
     """Add to a part of a concrete ref."""
     cell = cell_of(ref)
-
-    def run(array: Value) -> tuple[Value, None]:
-        aval: Any = cell.aval.inner_aval
-        if is_hi_type(aval):
-            return aval.vspace_add(array, value), None
-        return _adder(transforms)(array, value, *indices), None
-
-    _update(cell, "addupdate", run)
+    aval: Any = cell.aval.inner_aval
+    add = aval.vspace_add if is_hi_type(aval) else _adder(transforms)
+    _update(cell, "addupdate", add, (value, *indices))
 
 
 def end(ref: Any, operation: str, how: str) -> Value:
@@ -170,15 +168,20 @@ def _whole(cell: RefCell, transforms: Transforms, value: Value) -> Value:
     return value
 
 
-def _update(cell: RefCell, operation: str, run: Callable[[Value], tuple[Value, Value]]) -> Value:
-    """Replace the array by the first result of `run`, and return the second."""
+def _update(
+    cell: RefCell, operation: str, function: Callable[..., Value], operands: Sequence[Value],
+    *, gives_old: bool = False,
+) -> Value:  # fmt: skip
+    """Replace the array by what a function makes of it; return what the function gives besides."""
+    done: list[Value] = []
     with cell.lock:
         array = cell.take(operation)
         try:
-            new, result = run(array)
-        except BaseException:
-            if not is_hi_type(cell.aval.inner_aval) and array.is_deleted():
+            # Stored by C code, so that an interrupt can't come between the call and the storing.
+            done.extend(starmap(function, ((array, *operands),)))
+        finally:
+            if done:  # without a call, before which an interrupt could come
+                cell._array = done[0][0] if gives_old else done[0]
+            elif not is_hi_type(cell.aval.inner_aval) and array.is_deleted():
                 cell.end(f"was lost when a {operation} failed, which was overwriting its buffer")
-            raise
-        cell.put(new)
-    return result
+    return done[0][1] if gives_old else None

@@ -7,6 +7,7 @@ meanwhile, so calls of several threads happen one after another.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from tans_core.refs import RefCell, RefView, is_ref_type
@@ -130,11 +131,11 @@ def arrays_of(values: Sequence[Value], ref_inputs: Sequence[int], name: str) -> 
     return arrays
 
 
-def start(
+def overwrite(
     cells: Sequence[RefCell], run: Callable[..., Sequence[Value]], arrays: Sequence[Value],
     taken: Sequence[Value], name: str,
 ) -> Sequence[Value]:  # fmt: skip
-    """Run a program that overwrites refs; its callbacks can't use them.
+    """Run a program and put its last results into refs; its callbacks can't use them.
 
     Args:
       cells: the refs, locked.
@@ -142,19 +143,35 @@ def start(
       arrays: its operands.
       taken: the arrays of the refs.
       name: name of the function, for messages.
+
+    Returns:
+      The other results.
     """
     busy = f"is being overwritten by {name}, which is running and passes values to its callbacks"
-    for cell in cells:
-        cell.end(busy)
+    done: list[Sequence[Value]] = []
+    plain = [type(cell).put is RefCell.put for cell in cells]
+    places = list(zip(cells, range(-len(cells), 0), plain, strict=True))
     try:
-        return run(*arrays)
-    except BaseException:
-        for cell, array in zip(cells, taken, strict=True):
-            if array.is_deleted():
-                cell.end(f"was lost when a call of {name} failed, which was overwriting its buffer")
-            else:
-                cell.put(array)
-        raise
+        for cell in cells:
+            cell.end(busy)
+        # Stored by C code, so that an interrupt can't come between the call and the storing.
+        done.extend(starmap(run, (arrays,)))
+    finally:
+        if done:
+            outs = done[0]
+            for cell, k, is_plain in places:
+                if is_plain:  # without a call, before which an interrupt could come
+                    cell._array = outs[k]
+                    cell.ended = None
+                else:
+                    cell.put(outs[k])
+        else:
+            for cell, array in zip(cells, taken, strict=True):
+                if array.is_deleted():
+                    cell.end(f"was lost when a call of {name} failed, which was overwriting it")
+                else:
+                    cell.put(array)
+    return outs[: len(outs) - len(cells)]
 
 
 def held(x: Value) -> Value:
@@ -199,8 +216,4 @@ def _run_locked(
     arrays = arrays_of(values, pure.ref_inputs, name)
     written = pure.written
     cells, taken = [values[i] for i in written], [arrays[i] for i in written]
-    outs = start(cells, execute or pure.dispatch, arrays, taken, name)
-    count = pure.count
-    for cell, new in zip(cells, outs[count:], strict=True):
-        cell.put(new)
-    return outs[:count]
+    return overwrite(cells, execute or pure.dispatch, arrays, taken, name)
