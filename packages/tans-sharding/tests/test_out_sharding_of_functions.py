@@ -7,7 +7,7 @@ import pytest
 
 import tans
 import tans.numpy as jnp
-from tans import P
+from tans import P, lax
 
 HOST = np.arange(32, dtype=np.float32).reshape(8, 4)
 COUNTS = np.array([1, 2, 3, 2, 0, 2, 2, 4])
@@ -51,3 +51,10 @@ def test_gradients_have_the_sharding_of_the_operand(mesh: Any, name: str) -> Non
     plain = tans.grad(lambda x: (function(x, None) ** 2).sum())(tans.reshard(HOST, P()))
     assert tans.typeof(slope) == tans.typeof(x)
     np.testing.assert_allclose(slope, plain, rtol=1e-6)
+
+
+def test_gradient_of_a_sum_that_out_sharding_places(mesh: Any) -> None:
+    x = tans.reshard(HOST, P())
+    slope = tans.grad(lambda x: (lax.reduce_sum(x, (1,), out_sharding=P("X")) ** 2).sum())(x)
+    assert tans.typeof(slope) == tans.typeof(x)
+    np.testing.assert_allclose(slope, np.repeat(2 * HOST.sum(1, keepdims=True), 4, axis=1))

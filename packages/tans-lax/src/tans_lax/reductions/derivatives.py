@@ -19,6 +19,8 @@ from tans_core import (
     typeof,
     zero_tangent,
 )
+from tans_core.explicit_mode import spec_of
+from tans_lax.mesh import reshard_array
 from tans_lax.mesh.specs import of_cotangent
 from tans_lax.reductions import (
     argmax_p,
@@ -55,6 +57,11 @@ def spread(x: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
 def _sum_transpose(ct: Value, x: ShapedArray, *, axes: tuple[int, ...], **_: Any) -> Value:
     kept = tuple(axis for axis in range(x.ndim) if axis not in axes)
     target = of_cotangent(x.to_cotangent(), typeof(ct))
+    if target is not None:
+        have, wanted = spec_of(typeof(ct)).partitions, target.spec.padded(x.ndim).partitions
+        if any(h is not None and h != wanted[i] for h, i in zip(have, kept, strict=False)):
+            # The sum was placed by its out_sharding.
+            return reshard_array(lax.broadcast_in_dim(ct, x.shape, kept), target)
     return lax.broadcast_in_dim(ct, x.shape, kept, out_sharding=target)
 
 
