@@ -319,19 +319,16 @@ def _has_extended(op: TypedOp) -> bool:
     if op.primitive.call_like:
         return False
     return any(
-        not isinstance(getattr(a, "dtype", _PLAIN), np.dtype) for a in (*op.in_avals, *op.out_avals)
+        not isinstance(getattr(a, "dtype", None), np.dtype | None)
+        for a in (*op.in_avals, *op.out_avals)
     )
-
-
-_PLAIN: Final = np.dtype(np.float32)
 
 
 def _physical(op: TypedOp) -> tuple[TypedOp, dict[str, Any]]:
     physical_in = tuple(physical_aval(a) for a in op.in_avals)
     physical_out = tuple(physical_aval(a) for a in op.out_avals)
     rule = rules.to_lo.find(op.primitive)
-    # A ContextRule is for user types; on extended dtypes the operation keeps its params.
-    plain = rule is None or type(rule) is rules.ContextRule
+    plain = rule is None or type(rule) is rules.ContextRule  # which is for user types
     params = op.params if plain else rule(op.in_avals, physical_in, **op.params)
     return TypedOp(op.primitive, physical_in, params, physical_out, op.effects), params
 
