@@ -151,6 +151,22 @@ array_garbage_collection_guard = _flag(
 )
 thread_guard = _flag("jax_thread_guard", False)
 
+# Flags that `distributed.initialize` reads.
+_JOB_DEFAULTS: Final = {
+    "jax_check_proxy_envs": True,
+    "jax_cpu_get_global_topology_timeout_minutes": 5,
+    "jax_cpu_get_local_topology_timeout_minutes": 2,
+    "jax_distributed_verify_secure_credentials": False,
+    "jax_enable_preemption_service": True,
+    "jax_enable_recoverability": False,
+    "jax_mtls_ca_file": None,
+    "jax_mtls_cert_file": None,
+    "jax_mtls_key_file": None,
+    "jax_mtls_peer_uri_prefix": None,
+}
+for _name, _default in _JOB_DEFAULTS.items():
+    _flag(_name, _default, "A multi-process job: read by distributed.initialize.")
+
 for _name, _default in INERT_DEFAULTS.items():
     _flag(_name, _default, "Accepted; changes nothing in Tans.")
 

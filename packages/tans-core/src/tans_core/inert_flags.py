@@ -11,7 +11,7 @@ _FALSE: Final = """
     jax_compilation_cache_expect_pgle jax_custom_jvp3
     jax_custom_vjp3 jax_debug_leaked_clients_on_clear_backends
     jax_disable_vmap_shmap_error jax_disallow_mesh_context_manager jax_distributed_debug
-    jax_distributed_verify_secure_credentials jax_enable_pgle jax_enable_recoverability
+    jax_enable_pgle
     jax_experimental_unsafe_xla_runtime_errors jax_export_deserialize_expired_versions
     jax_export_ignore_forward_compatibility jax_force_dcn_cross_host_transfers
     jax_log_checkpoint_residuals jax_mosaic_allow_hlo jax_pallas_enable_debug_checks
@@ -22,8 +22,7 @@ _FALSE: Final = """
     jax_use_cpp_shard_args jax_use_emit_pipeline_primitive jax_use_simplified_jaxpr_constants
 """
 _TRUE: Final = """
-    jax2tf_default_native_serialization jax_allow_f16_reductions jax_check_proxy_envs
-    jax_enable_preemption_service
+    jax2tf_default_native_serialization jax_allow_f16_reductions
     jax_include_debug_info_in_dumps jax_include_full_tracebacks_in_locations
     jax_mosaic_unzip_debug_locations jax_mutable_array_checks jax_pprint_use_color
     jax_ragged_dot_use_ragged_dot_instruction jax_raise_on_ppermute_sort_diff
@@ -32,7 +31,7 @@ _TRUE: Final = """
 _NONE: Final = """
     jax_cross_host_transfer_timeout_seconds
     jax_cross_host_transfer_transfer_size jax_hlo_source_file_canonicalization_regex
-    jax_logging_level jax_mtls_ca_file jax_mtls_cert_file jax_mtls_key_file jax_mtls_peer_uri_prefix
+    jax_logging_level
     jax_source_url_schema jax_use_hlo_logistic_lowering
 """
 _EMPTY: Final = """
@@ -63,8 +62,6 @@ INERT_DEFAULTS: Final[dict[str, Any]] = {
     "jax_compiler_detailed_logging_min_ops": 10,
     "jax_export_calling_convention_version": 10,
     "jax_num_generated_cases": 10,
-    "jax_cpu_get_global_topology_timeout_minutes": 5,
-    "jax_cpu_get_local_topology_timeout_minutes": 2,
     "jax_cuda_visible_devices": "all",
     "jax_oneapi_visible_devices": "all",
     "jax_rocm_visible_devices": "all",
