@@ -126,9 +126,10 @@ class ProfileSession:
             )
         session, self._session = self._session, None
         _Current.recording = None
-        self._data = session.stop()
+        data: bytes = session.stop()
+        self._data = data
         if self._log_dir is not None:
-            _write(self._data, self._log_dir, self._perfetto)
+            _write(data, self._log_dir, self._perfetto)
         return self.profile_data
 
     def export_profile_data(

@@ -18,12 +18,13 @@ def watch(request: Any) -> AbstractContextManager[None]:
     Args:
       request: a `tans_xla.compile.Request`.
     """
-    stream = sys.stderr
+    stream: TextIO | None = sys.stderr  # None in programs without a console
     try:
-        shown = stream is not None and stream.isatty()
+        if stream is not None and stream.isatty():
+            return _shown(request, stream)
     except ValueError:  # the stream is closed
-        shown = False
-    return _shown(request, stream) if shown else nullcontext()
+        pass
+    return nullcontext()
 
 
 @contextmanager

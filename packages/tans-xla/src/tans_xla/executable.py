@@ -70,6 +70,7 @@ class Executable:
         self.from_cache = from_cache
         self.lowered = lowered
         self.placement = placement
+        self.is_absent = is_compile_only(placement.devices[0])
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
         self.kept = lowered.kept
@@ -83,7 +84,6 @@ class Executable:
         token_sharding = runtime_tokens.sharding_over(placement.devices)
         token = array_result_handler(runtime_tokens.DUMMY, token_sharding, False)
         self._handlers = [token] * len(lowered.effects) + self._handlers
-        self.is_absent = is_compile_only(placement.devices[0])
         self._spans_processes = len({d.process_index for d in placement.devices}) > 1
 
     @property

@@ -91,10 +91,10 @@ def symbolic_shape(
     for i, part in enumerate(parts):
         if part != "_":
             found.append(parse(part, scope))
-        elif like is None or like[i] is None:
-            raise _no_like(shape_spec)
+        elif like is not None and (size := like[i]) is not None:
+            found.append(size)
         else:
-            found.append(like[i])
+            raise _no_like(shape_spec)
     return tuple(found)
 
 
@@ -137,6 +137,6 @@ def symbolic_args_specs(
     structs = []
     for x, spec in zip(leaves, specs, strict=True):
         aval = typeof(x)
-        shape = symbolic_shape(spec, scope=scope, like=aval.shape)
+        shape: Any = symbolic_shape(spec, scope=scope, like=aval.shape)
         structs.append(ShapeDtypeStruct(shape, aval.dtype))
     return treedef.unflatten(structs)

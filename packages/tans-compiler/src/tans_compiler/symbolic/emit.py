@@ -50,7 +50,9 @@ def _lifted(x: Any) -> _Int:
     if isinstance(x, _Int):
         return x
     kind = hlo.tensor_type((), np.int32)
-    return _Int(hlo.op1("stablehlo.constant", kind, (), {"value": hlo.dense(np.int32(x))}))
+    return _Int(
+        hlo.op1("stablehlo.constant", kind, (), {"value": hlo.dense(np.array(x, np.int32))})
+    )
 
 
 class _Operations:

@@ -8,7 +8,8 @@ from tans_xla.lowering import LoweringContext
 
 
 def _lower(ctx: LoweringContext, *, dim: Any) -> Any:
-    return hlo.convert(ctx.builder.mlir.sizes(dim), ctx.avals_out[0])
+    result: Any = ctx.avals_out[0]
+    return hlo.convert(ctx.builder.mlir.sizes(dim), result)
 
 
 LOWERING: Final = {dimension_value_p: _lower}
