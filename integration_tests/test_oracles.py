@@ -26,8 +26,23 @@ from oracles.exceptions import (
 )
 
 TABLES = {topic: registry.load(topic) for topic in registry.TOPICS}
-VARIANTS = [("float32", 3, 4), ("float64", 2, 5)]
 COUNTS: Counter[str] = Counter()
+
+
+def _slow_scipy(topics):
+    """Mark the table that takes longest to compile; `nox -s oracles` runs what is slow."""
+    return [pytest.param(t, marks=pytest.mark.slow) if t == "scipy" else t for t in topics]
+
+
+# Float64 is quick for all but the longest table; the rest runs with `nox -s oracles`.
+COMPILED = [
+    pytest.param(
+        topic, dtype, n, m,
+        marks=[pytest.mark.slow] if topic == "scipy" or dtype == "float32" or n == 4 else [],
+    )
+    for topic in registry.TOPICS
+    for dtype, n, m in [("float64", 2, 5), ("float32", 3, 4), ("float64", 4, 3)]
+]  # fmt: skip
 
 
 def _rows(topic, *, is_eager=False):
@@ -49,22 +64,28 @@ def _assess(topic, faults, kind):
     assert not wrong, "\n".join(f"{name}: {fault}" for name, fault in wrong.items())
 
 
-@pytest.mark.parametrize(("dtype", "n", "m"), VARIANTS, ids=["float32", "float64"])
-@pytest.mark.parametrize("topic", registry.TOPICS)
+@pytest.mark.parametrize(("topic", "dtype", "n", "m"), COMPILED)
 def test_values_under_jit(topic, dtype, n, m):
     with tans.enable_x64(dtype == "float64"):
         _assess(topic, comparison.compiled(_rows(topic), dtype, n, m), "jit")
-        _assess(topic, comparison.eager(_rows(topic, is_eager=True), dtype, n, m), "eager")
 
 
 @pytest.mark.parametrize("topic", registry.TOPICS)
-def test_values_under_vmap(topic):
+def test_values_without_jit(topic):
+    _assess(topic, comparison.eager(_rows(topic, is_eager=True), "float32", 3, 4), "eager")
+
+
+@pytest.mark.parametrize(
+    ("topic", "n", "m"),
+    [(t, 3, 4) for t in registry.TOPICS]
+    + [pytest.param(t, 2, 5, marks=pytest.mark.slow) for t in registry.TOPICS],
+)
+def test_values_under_vmap(topic, n, m):
     rows = [r for r in _rows(topic) if _full(topic, r.name) not in NOT_MAPPED]
-    _assess(topic, comparison.mapped(rows, "float32", 3, 4), "vmap")
+    _assess(topic, comparison.mapped(rows, "float32", n, m), "vmap")
 
 
-# The slopes of scipy's functions are compared in the tests of tans-scipy.
-@pytest.mark.parametrize("topic", [t for t in registry.TOPICS if t != "scipy"])
+@pytest.mark.parametrize("topic", _slow_scipy(registry.TOPICS))
 def test_slopes(topic):
     rows = [
         r for r in _rows(topic)

@@ -5,7 +5,8 @@ expressions over the operands of `operands.py`; without an oracle, the function 
 of the same name is called with the same arguments. ``$`` stands for the name; ``ours=...`` at the
 end of the flags is another expression of the function under test. Other flags: ``eager`` (the size
 of the result depends on values), ``shape`` (values are not defined), ``near`` (an approximation),
-``nograd`` (no derivative to compare), ``sorted``, ``product`` (the product of the results).
+``bfloat16`` (a result of 8 digits), ``nograd`` (no derivative to compare), ``sorted``, ``product``
+(the product of the results), ``skip``.
 """
 
 import re
