@@ -258,8 +258,8 @@ def test_scan_over_a_mapped_ref(run: Any) -> None:
     r = new_ref(jnp.zeros((3, 2)))
     run(vmap(add, in_axes=1))(r)
     assert r[...].tolist() == [[1, 1], [1, 1], [1, 1]]
-    with pytest.raises(NotImplementedError, match="in_axes=1"):
-        run(vmap(add))(r)
+    run(vmap(add))(r)
+    assert r[...].tolist() == [[2, 2], [2, 2], [2, 2]]
 
 
 def test_associative_scan() -> None:
