@@ -103,7 +103,7 @@ class Relay:
 
 @pytest.mark.faults
 def test_A16_a_process_cut_off_from_the_coordinator_ends_and_the_other_goes_on(job):
-    made = job(2)
+    made = job(2, standalone=True)  # it listens before the relay connects
     port = free_port()
     relays = [Relay(port + i, made.port + i) for i in range(2)]
     try:
