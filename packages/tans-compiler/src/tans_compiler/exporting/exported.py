@@ -164,9 +164,8 @@ class Exported:
             quotient, remainder = divmod(value, factor)
             if remainder:
                 raise ValueError(
-                    f"{where}: Division had remainder {remainder} when computing the value of "
-                    f"'{name}' as {value} / {factor}, expected none: the argument's size has to be "
-                    f"a multiple of {factor}. Pad it."
+                    f"{where}: given a size for which '{name}' is {value} / {factor}, which leaves "
+                    f"a remainder of {remainder}; expected a multiple of {factor}. Pad the argument."
                 )
             return quotient
 
