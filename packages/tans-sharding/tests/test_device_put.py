@@ -103,3 +103,10 @@ def test_specs_that_do_not_fit(mesh: Any) -> None:
 def test_a_spec_needs_a_mesh() -> None:
     with pytest.raises(ValueError, match=r"P\('X',\).*set_mesh"):
         tans.jit(lambda x: tans.device_put(x, P("X")))(np.ones(8))
+
+
+def test_a_spec_that_is_too_long_for_auto_axes() -> None:
+    auto = tans.sharding.AxisType.Auto
+    mesh = tans.make_mesh((2, 4), ("X", "Y"), (auto, auto))
+    with tans.set_mesh(mesh), pytest.raises(ValueError, match=r"2 entries.*\(8,\)"):
+        tans.jit(lambda x: tans.device_put(x, P("X", "Y")))(np.ones(8))

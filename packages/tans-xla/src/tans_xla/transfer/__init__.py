@@ -141,10 +141,11 @@ def _put_leaves(
 def _bind(x: Tracer, device: Any, donate: Any, alias: Any, source: Any) -> Any:
     if isinstance(device, PartitionSpec):
         device = named_sharding(_traced_mesh(device), device)
-    if isinstance(device, NamedSharding) and AxisType.Explicit in device.mesh.axis_types:
-        aval = typeof(x)
-        if isinstance(aval, ShapedArray):
-            device.shard_shape(aval.shape)
+    aval = typeof(x)
+    if isinstance(device, NamedSharding) and isinstance(aval, ShapedArray):
+        explicit = AxisType.Explicit in device.mesh.axis_types
+        if explicit or len(device.spec.partitions) > aval.ndim:
+            device.shard_shape(aval.shape)  # raises where the spec does not fit
     semantics = ArrayCopySemantics.REUSE_INPUT
     if donate:
         semantics = ArrayCopySemantics.DONATE_INPUT
