@@ -131,8 +131,6 @@ def _compute_dtype(x: Value, values: Value, method: str) -> Any:
     """Return the dtype to compute in; warn if converting back to that of `x` may lose."""
     x_type, values_type = _narrow(weak_dtype_of(x)), _narrow(_values_type(values))
     dtype = x_type[0]
-    if method == "power" and not dtypes.is_inexact(dtype):
-        return dtype  # exponents are counted in the integers of the array
     joined = dtype
     if x_type != values_type:
         joined, _ = join_dtypes(x_type, values_type)
@@ -140,7 +138,9 @@ def _compute_dtype(x: Value, values: Value, method: str) -> Any:
             _warn(x_type[0], values_type[0])
     if method == "divide" and not dtypes.is_inexact(joined):
         return join_dtypes((joined, x_type[1]), (dtypes.default_float(), True))[0]
-    return dtype if method == "set" else joined
+    # Exponents of integers count as integers.
+    own = method == "set" or (method == "power" and not dtypes.is_inexact(dtype))
+    return dtype if own else joined
 
 
 def _narrow(kind: tuple[Any, bool]) -> tuple[Any, bool]:
