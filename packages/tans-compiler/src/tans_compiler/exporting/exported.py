@@ -165,7 +165,7 @@ class Exported:
             if remainder:
                 raise ValueError(
                     f"{where}: given a size for which '{name}' is {value} / {factor}, which leaves "
-                    f"a remainder of {remainder}; expected a multiple of {factor}. Pad the argument."
+                    f"a remainder of {remainder}; expected a multiple of {factor}. Pad it."
                 )
             return quotient
 
