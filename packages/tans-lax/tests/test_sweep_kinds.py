@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tans_lax as lax
+from tans_xla import make_jaxpr
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -16,6 +17,17 @@ def test_weak_initial_values_adopt_the_operands_dtype(dtype):
     assert (total.dtype, float(total)) == (dtype, 4.0)
     windows = lax.reduce_window(x, 0, lax.add, (2,))
     assert (windows.dtype, windows.tolist()) == (dtype, [2, 2, 2])
+
+
+@pytest.mark.parametrize("init", [1, 0j, True])
+def test_only_the_identity_of_a_fold_adopts_the_operands_dtype(init):
+    with pytest.raises(TypeError, match="operand 0 has dtype float32"):
+        lax.reduce(np.ones(3, np.float32), init, lax.max, (0,))
+
+
+def test_an_identity_is_no_equation():
+    jaxpr = make_jaxpr(lambda x: lax.reduce(x, 0, lax.add, (0,)))(np.ones(3, BFLOAT16))
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["reduce_sum"]
 
 
 def test_a_float_does_not_start_a_sum_of_integers():

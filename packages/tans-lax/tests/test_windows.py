@@ -154,6 +154,7 @@ def test_derivatives_of_a_dilated_sum(check_derivatives):
 
 def test_tangent_of_a_general_fold():
     import tans_autodiff as autodiff
+
     x, t = sample((5,)), sample((5,), 1)
 
     def product(x):

@@ -10,8 +10,8 @@ from typing import Any, Final
 from tans_core import Array, Primitive, tree, typeof
 from tans_core.dtypes import canonicalize
 from tans_lax.axes import axis_tuple
-from tans_lax.reductions.computations import check_init_values, trace_computation, typed_init_values
-from tans_lax.reductions.monoids import MONOIDS, matching_monoid
+from tans_lax.reductions.computations import check_init_values, trace_computation
+from tans_lax.reductions.monoids import MONOIDS, named_fold
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 type Axes = Sequence[int]
@@ -227,11 +227,11 @@ def reduce(
     """
     dimensions = axis_tuple("reduce", dimensions)
     flat, structure = tree.flatten(operands)
-    given, init_structure = tree.flatten(init_values)
+    inits, init_structure = tree.flatten(init_values)
     avals = [typeof(x) for x in flat]
-    inits = typed_init_values(given, avals)
+    monoid, inits = named_fold(computation, inits, avals)
     check_init_values("reduce", structure, init_structure, avals, [typeof(x) for x in inits])
-    if len(flat) == 1 and (monoid := matching_monoid(computation, given[0], avals[0])):
+    if monoid is not None:
         folded = [_REDUCTIONS[monoid](flat[0], dimensions, out_sharding)]
     else:
         jaxpr = trace_computation("reduce", computation, structure, avals)

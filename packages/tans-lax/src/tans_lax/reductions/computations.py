@@ -4,26 +4,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tans_core import ClosedJaxpr, ShapedArray, Tracer, trace_to_jaxpr, tree, typeof
+from tans_core import ClosedJaxpr, ShapedArray, Tracer, trace_to_jaxpr, tree
 from tans_core.config import trace_context
-from tans_core.promotion import join
-from tans_lax.conversion import convert_element_type
 
 # The same function, structure and types give the same jaxpr object, which keys compiled code.
 _traced: Final[weakref.WeakKeyDictionary[Any, dict[Any, ClosedJaxpr]]] = weakref.WeakKeyDictionary()
-
-
-def typed_init_values(inits: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-    """Give weak numbers the dtype of their operands, where their kind allows."""
-    if len(inits) != len(avals):
-        return list(inits)
-    return [
-        convert_element_type(x, aval.dtype)
-        if typeof(x).weak_type
-        and join((typeof(x).dtype, True), (aval.dtype, False))[0] == aval.dtype
-        else x
-        for x, aval in zip(inits, avals, strict=True)
-    ]
 
 
 def check_init_values(

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Array, ShapedArray
+from tans_core import Array, ShapedArray, typeof
 from tans_core.dtype_queries import finfo, iinfo, issubdtype
+from tans_core.promotion import join
 
 
 class Monoid(NamedTuple):
@@ -61,6 +62,25 @@ MONOIDS: Final[dict[str, Monoid]] = {
 }
 
 
+def named_fold(
+    computation: Callable[..., Any], inits: list[Any], avals: list[ShapedArray]
+) -> tuple[str | None, list[Any]]:
+    """Return the monoid that folds one operand, or None, and the initial values.
+
+    A weak number that is the monoid's identity gets the dtype of the operand.
+    """
+    if not len(inits) == len(avals) == 1:
+        return None, inits
+    name = matching_monoid(computation, inits[0], avals[0])
+    if name is None:
+        return None, inits
+    (init,), (aval,) = inits, avals
+    dtype = typeof(init).dtype
+    if typeof(init).weak_type and join((dtype, True), (aval.dtype, False))[0] == aval.dtype:
+        return name, [aval.dtype.type(init)]
+    return name, inits
+
+
 def matching_monoid(
     computation: Callable[..., Any], init_value: Any, aval: ShapedArray
 ) -> str | None:
@@ -85,6 +105,6 @@ def matching_monoid(
 
 def _is_scalar_equal(value: Any, identity: Any) -> bool:
     # A concrete array may still be computing; reading it here would wait for the device.
-    if isinstance(value, Array):
+    if isinstance(value, Array) or np.ndim(value):
         return False
     return bool(np.asarray(value) == identity)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tans_core import Array, Primitive, tree, typeof
-from tans_lax.reductions.computations import check_init_values, trace_computation, typed_init_values
-from tans_lax.reductions.monoids import matching_monoid
+from tans_lax.reductions.computations import check_init_values, trace_computation
+from tans_lax.reductions.monoids import named_fold
 from tans_lax.windows.padding import (
     canonical_padding,
     count_windows,
@@ -69,14 +69,13 @@ def reduce_window(
       [3, 5, 7]
     """
     flat, structure = tree.flatten(operand)
-    given, init_structure = tree.flatten(init_value)
+    inits, init_structure = tree.flatten(init_value)
     avals = [typeof(x) for x in flat]
-    inits = typed_init_values(given, avals)
+    monoid, inits = named_fold(computation, inits, avals)
     check_init_values("reduce_window", structure, init_structure, avals, [typeof(x) for x in inits])
     params = window_params(
         avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
-    monoid = matching_monoid(computation, given[0], avals[0]) if len(flat) == 1 else None
     primitive = _NAMED.get(monoid or "")
     if primitive is not None:
         outs = [primitive.bind(flat[0], **params)]
