@@ -33,9 +33,7 @@ plugin_is_loaded = xla_client.pjrt_plugin_loaded
 initialize_plugin = xla_client.initialize_pjrt_plugin
 plugin_is_initialized = xla_client.pjrt_plugin_initialized
 register_custom_call_handler = xla_client.register_custom_call_handler
-register_custom_call_as_batch_partitionable = (
-    xla_client.register_custom_call_as_batch_partitionable
-)
+register_custom_call_as_batch_partitionable = xla_client.register_custom_call_as_batch_partitionable
 register_custom_call_target = xla_client.register_custom_call_target
 register_custom_type = xla_client.register_custom_type
 register_custom_type_handler = xla_client.register_custom_type_handler

@@ -49,9 +49,9 @@ def check_not_deleted(array: ArrayImpl) -> None:
         if backend.is_lost(array._sharding._internal_device_list[0]):
             raise RuntimeError(f"an array of type {printed_type(array)} {LOST}")
         raise RuntimeError(
-            f"given an array of type {printed_type(array)} that has been deleted: it was donated to a "
-            "jitted function, or x.delete() was called; expected one that still has its buffer. "
-            "Keep a copy, or don't donate it."
+            f"given an array of type {printed_type(array)} that has been deleted: it was donated "
+            "to a jitted function, or x.delete() was called; expected one that still has its "
+            "buffer. Keep a copy, or don't donate it."
         )
 
 

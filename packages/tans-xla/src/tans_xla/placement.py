@@ -102,8 +102,8 @@ def check_shapes(
 def _mismatch(function: str, name: str, given: Any, expected: Any) -> str:
     return (
         f"{function}: {name} is committed to {given}, which does not match the sharding that was "
-        f"asked for; expected {expected}. Move it with device_put(x, sharding), or leave the entry of "
-        "in_shardings None."
+        f"asked for; expected {expected}. Move it with device_put(x, sharding), or leave the entry "
+        "of in_shardings None."
     )
 
 

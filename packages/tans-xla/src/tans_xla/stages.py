@@ -8,13 +8,7 @@ from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla._jaxlib import JaxRuntimeError
 from tans_xla.dispatch_object import make_dispatch
-from tans_xla.executable import (
-    Executable,
-    check_not_deleted,
-    load,
-    lower,
-    lowering_platform,
-)
+from tans_xla.executable import Executable, check_not_deleted, load, lower, lowering_platform
 from tans_xla.jit.refs import held, run_with_refs
 from tans_xla.layouts import Format, Layout
 from tans_xla.physical import physical_value

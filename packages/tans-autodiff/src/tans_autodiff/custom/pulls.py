@@ -228,8 +228,8 @@ def _check_cotangent(call: Any, index: int, ct: Value, aval: AbstractValue) -> V
                 f"custom VJP backward rule {_name(call.bwd)} for function {call.name}",
                 f"output[{index}] of type {given.str_short(False)} for an input of type "
                 f"{aval.str_short(False)}",
-                f"{expected.str_short(False)}, the type of the argument with its unreduced and reduced "
-                "axes changed over",
+                f"{expected.str_short(False)}, the type of the argument with its unreduced and "
+                "reduced axes changed over",
                 "Give the product of the rule out_sharding=P(..., unreduced=...), or reshard it.",
             )
         )

@@ -26,6 +26,7 @@ from tans_scipy.linalg.special_matrices import (
     pascal,
 )
 from tans_scipy.linalg.structured import block_diag, circulant, hankel, hilbert, toeplitz
+from tans_scipy.linalg.sylvester import solve_sylvester
 from tans_scipy.linalg.triangular_forms import (
     expm_frechet,
     funm,
@@ -34,7 +35,6 @@ from tans_scipy.linalg.triangular_forms import (
     qr_multiply,
     rsf2csf,
     schur,
-    solve_sylvester,
     sqrtm,
 )
 from tans_scipy.linalg.tridiagonal import eigh_tridiagonal

@@ -3,29 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import tans_lax as lax
 import tans_numpy as jnp
-from tans_core import dtypes, typeof
+from tans_core import typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
 from tans_scipy.linalg.exponential import expm
-from tans_scipy.linalg.operands import check_square
-from tans_scipy.linalg.solving import solve_triangular
+from tans_scipy.linalg.operands import as_complex, inexact_square
 from tans_xla import composite
 
 type Array = Any
-
-
-def _square(name: str, a: ArrayLike) -> Array:
-    (a,) = promote_dtypes_inexact(name, a)
-    a = jnp.asarray(a)
-    check_square(name, a)
-    return a
-
-
-def _as_complex(a: Array) -> Array:
-    return a.astype(np.result_type(a.dtype, np.complex64))
 
 
 @composite(static_argnames=("output",), static_argnums=(1,))
@@ -45,8 +31,8 @@ def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     """
     if output not in ("real", "complex"):
         raise ValueError(f"schur: given output={output!r}, expected 'real' or 'complex'.")
-    a = _square("schur", a)
-    T, Z = lax.linalg.schur(_as_complex(a) if output == "complex" else a)
+    a = inexact_square("schur", a)
+    T, Z = lax.linalg.schur(as_complex(a) if output == "complex" else a)
     return T, Z
 
 
@@ -64,8 +50,8 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
       ValueError: the matrices are not square.
     """
     del check_finite
-    T, Z = _square("rsf2csf", T), _square("rsf2csf", Z)
-    return _rsf2csf(_as_complex(T), _as_complex(Z))
+    T, Z = inexact_square("rsf2csf", T), inexact_square("rsf2csf", Z)
+    return _rsf2csf(as_complex(T), as_complex(Z))
 
 
 @composite
@@ -119,7 +105,7 @@ def hessenberg(
       ValueError: the matrices are not square.
     """
     del overwrite_a, check_finite
-    a = _square("hessenberg", a)
+    a = inexact_square("hessenberg", a)
     n = typeof(a).shape[-1]
     if n == 0:
         return (a, a) if calc_q else a
@@ -149,7 +135,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """
     if blocksize != 1:
         raise NotImplementedError(f"sqrtm: given blocksize={blocksize}, expected 1.")
-    a = _square("sqrtm", A)
+    a = inexact_square("sqrtm", A)
     if a.ndim > 2:
         raise ValueError(
             f"sqrtm: given an array of shape {a.shape}, expected one matrix [n, n]. Map it over "
@@ -160,7 +146,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
 
 @composite
 def _sqrtm(a: Array) -> Array:
-    T, Z = lax.linalg.schur(_as_complex(a))
+    T, Z = lax.linalg.schur(as_complex(a))
     n = T.shape[-1]
     roots = jnp.sqrt(jnp.diagonal(T))
     U = jnp.diag(roots)
@@ -195,7 +181,7 @@ def funm(
     References:
       Golub and Van Loan, "Matrix computations", 9.1 (Parlett's recurrence).
     """
-    a = _square("funm", A)
+    a = inexact_square("funm", A)
     T, Z = schur(a, "complex")
     F, smallest = _parlett(T, func(jnp.diagonal(T)).astype(T.dtype))
     out = Z @ F @ jnp.conj(Z).T
@@ -247,7 +233,7 @@ def expm_frechet(
         raise ValueError(
             f"expm_frechet: given method={method!r}, expected None, 'SPS' or 'blockEnlarge'."
         )
-    A, E = _square("expm_frechet", A), _square("expm_frechet", E)
+    A, E = inexact_square("expm_frechet", A), inexact_square("expm_frechet", E)
     if A.shape != E.shape:
         raise ValueError(
             f"expm_frechet: given matrices of shapes {A.shape} and {E.shape}, expected one shape."
@@ -258,62 +244,6 @@ def expm_frechet(
     big = expm(jnp.concatenate([upper, lower], -2))
     derivative = big[..., :n, n:]
     return (big[..., :n, :n], derivative) if compute_expm else derivative
-
-
-def solve_sylvester(
-    A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8
-) -> Array:
-    """Solve ``A X + X B = C``.
-
-    Args:
-      A: [m, m].
-      B: [n, n].
-      C: [m, n].
-      method: "schur" or "eigen"; Schur forms are used for both.
-      tol: where an eigenvalue of `A` and one of `-B` are closer than this, or equal up to rounding
-        errors, the result is nan.
-
-    Returns:
-      X [m, n].
-
-    Raises:
-      ValueError: shapes that do not fit, or an unknown method.
-
-    References:
-      Bartels and Stewart, "Solution of the matrix equation AX + XB = C", 1972.
-    """
-    if method not in ("schur", "eigen"):
-        raise ValueError(f"solve_sylvester: given method={method!r}, expected 'schur' or 'eigen'.")
-    A, B = _square("solve_sylvester", A), _square("solve_sylvester", B)
-    if typeof(C).shape != (A.shape[0], B.shape[0]):
-        raise ValueError(
-            f"solve_sylvester: given C of shape {typeof(C).shape}, expected "
-            f"{(A.shape[0], B.shape[0])}."
-        )
-    A, B, C = promote_dtypes_inexact("solve_sylvester", A, B, C)
-    return _sylvester(A, B, C, tol)
-
-
-@composite
-def _sylvester(A: Any, B: Any, C: Any, tol: Any) -> Array:
-    dtype = typeof(A).dtype
-    R, U = lax.linalg.schur(_as_complex(A))
-    S, V = lax.linalg.schur(_as_complex(B))
-    F = jnp.conj(U).T @ _as_complex(C) @ V
-    m, n = F.shape
-    identity = jnp.eye(m, dtype=R.dtype)
-
-    def column(Y: Array, k: Array) -> tuple[Array, None]:
-        rhs = F[:, k] - Y @ jnp.where(jnp.arange(n) < k, S[:, k], 0)
-        return Y.at[:, k].set(solve_triangular(R + S[k, k] * identity, rhs)), None
-
-    Y, _ = lax.scan(column, jnp.zeros_like(F), jnp.arange(n))
-    X = U @ Y @ jnp.conj(V).T
-    gaps = jnp.abs(jnp.diagonal(R)[:, None] + jnp.diagonal(S)[None])
-    # Equal eigenvalues are found as equal up to the rounding errors of the two Schur forms.
-    rounding = 8 * jnp.finfo(R.dtype).eps * (jnp.linalg.norm(R) + jnp.linalg.norm(S))
-    X = jnp.where(jnp.min(gaps, initial=jnp.inf) < jnp.maximum(tol, rounding), jnp.nan, X)
-    return X if dtypes.is_complex(dtype) else jnp.real(X)
 
 
 def polar(
