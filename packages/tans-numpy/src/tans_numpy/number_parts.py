@@ -286,9 +286,10 @@ def sinc(x: ArrayLike, /) -> Array:
     scaled = lax.mul(x, scalar_like(x, np.pi))
     # Near 0 the series is exact to rounding, and its derivatives are those of sinc.
     square = lax.square(scaled)
-    small = lax.lt(lax.abs(scaled), finfo(dtype).dtype.type(finfo(dtype).eps ** (1 / 8)))
-    one, series = scalar_like(x, 1), lax.full_like(x, 0)
-    for k in (4, 3, 2, 1):
+    size = lax.abs(scaled)
+    small = lax.lt(size, finfo(dtype).dtype.type(finfo(dtype).eps ** (1 / 8)))
+    one, series = scalar_like(x, 1), square * scalar_like(x, -1 / 72)
+    for k in (3, 2, 1):
         series = (series + one) * square * scalar_like(x, -1 / ((2 * k) * (2 * k + 1)))
     safe = lax.select(small, lax.full_like(x, 1), scaled)
     if dtypes.is_complex(dtype):
@@ -298,7 +299,7 @@ def sinc(x: ArrayLike, /) -> Array:
     odd = lax.ne(lax.rem(nearest, scalar_like(x, 2)), scalar_like(x, 0))
     turn = lax.select(odd, lax.sub(nearest, x), lax.sub(x, nearest))
     wave = lax.div(lax.sin(lax.mul(turn, scalar_like(x, np.pi))), safe)
-    wave = lax.select(lax.eq(lax.abs(x), scalar_like(x, np.inf)), lax.full_like(x, 0), wave)
+    wave = lax.select(lax.eq(size, scalar_like(x, np.inf)), lax.full_like(x, 0), wave)
     return lax.select(small, series + one, wave)
 
 

@@ -13,7 +13,7 @@ from tans_core.errors import ConcretizationTypeError
 from tans_core.promotion import result_type
 from tans_numpy.creation import as_shape, asarray, requested_dtype
 from tans_numpy.manipulation import broadcast_arrays, moveaxis
-from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, to_inexact
+from tans_numpy.operands import ArrayLike, check_arraylike, to_inexact
 from tans_numpy.ufuncs.exponential import log10
 from tans_numpy.ufuncs.powers import power
 from tans_xla import composite, device_put
@@ -146,9 +146,12 @@ def linspace(
 def _linspace(
     start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
 ) -> tuple[Array, Array]:
-    start, stop = promote_dtypes("linspace", start, stop)
-    computation = to_inexact(typeof(start).dtype)
-    start, stop = (lax.convert_element_type(v, computation) for v in broadcast_arrays(start, stop))
+    computation = to_inexact(result_type(start, stop))
+    start, stop = (
+        computation.type(v) if type(v) in (int, float) else lax.convert_element_type(v, computation)
+        for v in (start, stop)
+    )
+    start, stop = broadcast_arrays(start, stop)
     divisor = num - 1 if endpoint else num
     delta = lax.sub(stop, start)
     if num == 0:
@@ -158,7 +161,7 @@ def _linspace(
         out, step = lax.expand_dims(start, (0,)), lax.full_like(delta, np.nan)
     else:
         step = lax.div(delta, computation.type(divisor))
-        out = _blend(start, stop, num, divisor, endpoint, computation)
+        out = _blend(start, stop, step, num, divisor, endpoint)
     out = moveaxis(out, 0, axis) if axis else out
     if dtype is not None and typeof(out).dtype != dtype:
         if dtype.kind in "iu":
@@ -167,23 +170,18 @@ def _linspace(
     return out, step
 
 
-def _blend(start: Any, stop: Any, num: int, divisor: int, endpoint: bool, dtype: Any) -> Array:
-    """Compute ``start * (1 - t) + stop * t`` from the nearer end; whole steps come out exactly."""
+def _blend(start: Any, stop: Any, step: Any, num: int, divisor: int, endpoint: bool) -> Array:
+    """Count steps from the nearer end; whole steps come out exactly."""
+    dtype, dims = typeof(step).dtype, typeof(step).shape
     real = np.dtype(dtype.type(0).real.dtype)
-    dims = typeof(start).shape
     count = lax.iota(real, num)
-    step = lax.div(lax.sub(stop, start), dtype.type(divisor))
-
-    def repeated(t: Any) -> Any:
-        t = lax.broadcast_in_dim(t, (num, *dims), (0,)) if dims else t
-        return lax.convert_element_type(t, dtype) if real != dtype else t
-
-    steps = lax.broadcast(step, (num,))
-    forward = lax.add(lax.broadcast(start, (num,)), lax.mul(repeated(count), steps))
-    rest = repeated(lax.sub(real.type(divisor), count))
-    backward = lax.sub(lax.broadcast(stop, (num,)), lax.mul(rest, steps))
-    is_near = repeated(lax.convert_element_type(lax.le(count, real.type(divisor / 2)), real))
-    out = lax.select(lax.ne(is_near, dtype.type(0)), forward, backward)
+    near = lax.le(count, real.type(divisor / 2))
+    count = lax.select(near, count, lax.sub(count, real.type(divisor)))
+    count = lax.convert_element_type(count, dtype) if real != dtype else count
+    if dims:
+        near, count = (lax.broadcast_in_dim(x, (num, *dims), (0,)) for x in (near, count))
+    origin = lax.select(near, lax.broadcast(start, (num,)), lax.broadcast(stop, (num,)))
+    out = lax.add(origin, lax.mul(count, lax.broadcast(step, (num,))))
     if not endpoint:
         return out
     return lax.concatenate([lax.slice_in_dim(out, 0, num - 1), lax.expand_dims(stop, (0,))], 0)
