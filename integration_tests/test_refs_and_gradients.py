@@ -234,7 +234,7 @@ def test_misuse_of_refs_in_rules_is_refused():
         tans.jit(lambda x: returns(ref, x))(1.0)
     twice = tans.custom_vjp(lambda a, b, x: x)
     twice.defvjp(lambda a, b, x: (x, None), lambda res, g: (None, None, g))
-    with pytest.raises(ValueError, match="argument leaves 0 and 1"):
+    with pytest.raises(ValueError, match="as a and b"):
         tans.grad(lambda x: twice(ref, ref, x))(1.0)
 
 

@@ -12,7 +12,7 @@ _FILES = """
     numpy.get_printoptions numpy.iinfo numpy.load numpy.printoptions numpy.save numpy.savez
     numpy.set_printoptions lax.canonicalize_precision lax.conv_dimension_numbers
     lax.conv_general_permutations lax.dce_sink nn.get_scaled_dot_general_config
-    random.key_dtype random.key_impl random.Key
+    lax.after_all lax.create_token random.key_dtype random.key_impl random.Key
 """.split()
 # Other names of functions that are compared: the same objects.
 OTHER_NAMES: dict[str, str] = {
@@ -59,5 +59,3 @@ ELSEWHERE: dict[str, str] = {
 NOT_MAPPED: frozenset[str] = frozenset()
 # Functions that are not differentiable, by their definition.
 NO_GRADIENT: frozenset[str] = frozenset()
-# Comparisons that fail and are known: (kind, name).
-FAULTS: frozenset[tuple[str, str]] = frozenset()

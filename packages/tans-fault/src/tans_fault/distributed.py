@@ -328,4 +328,3 @@ def _note_failure(previous: Callable[..., Any]) -> Callable[..., Any]:
         return previous(*args)
 
     return hook
-
