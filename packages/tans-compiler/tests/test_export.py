@@ -380,3 +380,36 @@ def test_symbolic_sizes_are_lowered_but_not_compiled():
     assert "tensor<?xf32>" in lowered.as_text()
     with pytest.raises(ValueError, match=r"float32\[a\], expected sizes that are numbers"):
         lowered.compile()
+
+
+@pytest.mark.parametrize(
+    ("order", "error"), [(-1, ValueError), ("a", TypeError), (True, TypeError)]
+)
+def test_orders_that_mean_nothing_are_refused(order, error):
+    exported = export.export(tans.jit(jnp.sin))(1.0)
+    with pytest.raises(error, match=f"vjp_order={order!r}.*vjp_order=1"):
+        exported.serialize(vjp_order=order)
+
+
+@pytest.mark.parametrize("blob", ["abc", None, 3])
+def test_what_is_no_bytes_is_refused(blob):
+    with pytest.raises(TypeError, match=r"deserialize: given .* expected the bytes"):
+        export.deserialize(blob)
+
+
+@pytest.mark.parametrize("checks", [["a"], 3, "ab"])
+def test_checks_that_are_none_are_refused(checks):
+    with pytest.raises(TypeError, match="export: given disabled_checks="):
+        export.export(tans.jit(jnp.sin), disabled_checks=checks)
+
+
+@pytest.mark.parametrize("shape", [3, ["a"]])
+def test_symbolic_shapes_are_text(shape):
+    with pytest.raises(TypeError, match="given the shape"):
+        export.symbolic_shape(shape)
+
+
+@pytest.mark.parametrize("constraint", [3, None])
+def test_constraints_are_text(constraint):
+    with pytest.raises(TypeError, match="given the constraint"):
+        export.symbolic_shape("a", constraints=[constraint])
