@@ -413,3 +413,31 @@ def test_symbolic_shapes_are_text(shape):
 def test_constraints_are_text(constraint):
     with pytest.raises(TypeError, match="given the constraint"):
         export.symbolic_shape("a", constraints=[constraint])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        lambda n: (n,),
+        lambda n: (1, n),
+        lambda n: (0, 2 * n, 2),
+        lambda n: (n, 0, -1),
+        lambda n: (n, 3 * n),
+    ],
+)
+@pytest.mark.parametrize("dtype", [None, np.float32])
+def test_ranges_of_a_symbolic_size(numbers, dtype):
+    (size,) = export.symbolic_shape("b", constraints=["b>=2"])
+    program = tans.jit(lambda x: jnp.arange(*numbers(x.shape[0]), dtype=dtype))
+    exported = export.export(program)(tans.ShapeDtypeStruct((size,), np.float32))
+    for n in (2, 5):
+        result = exported.call(np.ones(n, np.float32))
+        assert result.dtype == (dtype or np.int32)
+        np.testing.assert_array_equal(result, np.arange(*numbers(n)))
+
+
+def test_ranges_of_a_symbolic_size_by_no_int():
+    (size,) = export.symbolic_shape("b")
+    program = tans.jit(lambda x: jnp.arange(0, x.shape[0], 0.5))
+    with pytest.raises(TypeError, match=r"arange: given start=0, stop=b and step=0\.5"):
+        export.export(program)(tans.ShapeDtypeStruct((size,), np.float32))
