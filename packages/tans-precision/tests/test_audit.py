@@ -260,3 +260,13 @@ def test_another_tolerance_is_checked_too():
 def test_types_in_place_of_arrays_are_refused():
     with pytest.raises(TypeError, match="expected arrays"):
         audit(lambda x: lax.dot(x, x), tans.ShapeDtypeStruct((3, 3), np.float32))
+
+
+def test_bodies_of_other_shapes_are_named_and_not_run():
+    mesh = tans.make_mesh((2,), ("x",), axis_types=(tans.sharding.AxisType.Auto,))
+    halves = tans.shard_map(
+        lambda x: x @ x.T, mesh=mesh, in_specs=tans.P("x"), out_specs=tans.P("x")
+    )
+    report = audit(halves, np.ones((4, 3), np.float32))
+    assert report.unseen == ["shard_map"]
+    assert "not looked into: shard_map" in str(report)

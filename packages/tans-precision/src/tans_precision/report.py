@@ -84,7 +84,8 @@ class Audit:
     @override
     def __str__(self) -> str:
         if not self.lines:
-            return "audit: no matrix products of floats"
+            none = "audit: no matrix products of floats"
+            return f"{none}, but not looked into: {self._unseen()}" if self.unseen else none
         names = list(self.costs)
         rows = [["line", "product", "runs", *names, f"cheapest for {self.tolerance:g}"]]
         for line in self.lines:
@@ -107,8 +108,11 @@ class Audit:
                 + ", ".join(emulated)
             )
         if self.unseen:
-            notes.append(f"not looked into: {', '.join(sorted(set(self.unseen)))}")
+            notes.append(f"not looked into: {self._unseen()}")
         return notes
+
+    def _unseen(self) -> str:
+        return ", ".join(sorted(set(self.unseen)))
 
     def to_json(self) -> str:
         """Return the report as JSON; errors that are not finite are null."""
