@@ -380,3 +380,64 @@ def test_symbolic_sizes_are_lowered_but_not_compiled():
     assert "tensor<?xf32>" in lowered.as_text()
     with pytest.raises(ValueError, match=r"float32\[a\], expected sizes that are numbers"):
         lowered.compile()
+
+
+@pytest.mark.parametrize(
+    ("order", "error"), [(-1, ValueError), ("a", TypeError), (True, TypeError)]
+)
+def test_orders_that_mean_nothing_are_refused(order, error):
+    exported = export.export(tans.jit(jnp.sin))(1.0)
+    with pytest.raises(error, match=f"vjp_order={order!r}.*vjp_order=1"):
+        exported.serialize(vjp_order=order)
+
+
+@pytest.mark.parametrize("blob", ["abc", None, 3])
+def test_what_is_no_bytes_is_refused(blob):
+    with pytest.raises(TypeError, match=r"deserialize: given .* expected the bytes"):
+        export.deserialize(blob)
+
+
+@pytest.mark.parametrize("checks", [["a"], 3, "ab"])
+def test_checks_that_are_none_are_refused(checks):
+    with pytest.raises(TypeError, match="export: given disabled_checks="):
+        export.export(tans.jit(jnp.sin), disabled_checks=checks)
+
+
+@pytest.mark.parametrize("shape", [3, ["a"]])
+def test_symbolic_shapes_are_text(shape):
+    with pytest.raises(TypeError, match="given the shape"):
+        export.symbolic_shape(shape)
+
+
+@pytest.mark.parametrize("constraint", [3, None])
+def test_constraints_are_text(constraint):
+    with pytest.raises(TypeError, match="given the constraint"):
+        export.symbolic_shape("a", constraints=[constraint])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        lambda n: (n,),
+        lambda n: (1, n),
+        lambda n: (0, 2 * n, 2),
+        lambda n: (n, 0, -1),
+        lambda n: (n, 3 * n),
+    ],
+)
+@pytest.mark.parametrize("dtype", [None, np.float32])
+def test_ranges_of_a_symbolic_size(numbers, dtype):
+    (size,) = export.symbolic_shape("b", constraints=["b>=2"])
+    program = tans.jit(lambda x: jnp.arange(*numbers(x.shape[0]), dtype=dtype))
+    exported = export.export(program)(tans.ShapeDtypeStruct((size,), np.float32))
+    for n in (2, 5):
+        result = exported.call(np.ones(n, np.float32))
+        assert result.dtype == (dtype or np.int32)
+        np.testing.assert_array_equal(result, np.arange(*numbers(n)))
+
+
+def test_ranges_of_a_symbolic_size_by_no_int():
+    (size,) = export.symbolic_shape("b")
+    program = tans.jit(lambda x: jnp.arange(0, x.shape[0], 0.5))
+    with pytest.raises(TypeError, match=r"arange: given start=0, stop=b and step=0\.5"):
+        export.export(program)(tans.ShapeDtypeStruct((size,), np.float32))

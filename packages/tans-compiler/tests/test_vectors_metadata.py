@@ -270,3 +270,16 @@ def test_remat_and_tagged_calls(blk):
     f = tans.checkpoint(lambda x: blk(jnp.exp(x)))
     expected = np.cos(2 * np.exp(0.3)) * np.exp(0.3)
     np.testing.assert_allclose(tans.grad(f)(0.3), expected, rtol=1e-5)
+
+
+def test_attributes_that_are_no_unicode_are_refused():
+    with pytest.raises(ValueError, match="UTF-8"):
+        xla_metadata_call(lax.sin, k="\ud800")
+    with pytest.raises(ValueError, match="UTF-8"):
+        set_xla_metadata(k="\ud800")
+
+
+@pytest.mark.parametrize("given", [3, tans.jit(lax.sin)])
+def test_tags_of_what_is_no_program(given):
+    with pytest.raises(TypeError, match=r"surviving_tags: given .* Pass jit\(f\)\.lower"):
+        surviving_tags(given)

@@ -3,6 +3,10 @@
 import numpy as np
 import pytest
 
+import tans
+
+tans.config.update("jax_num_cpu_devices", 2)
+
 
 @pytest.fixture
 def rng() -> np.random.Generator:

@@ -231,3 +231,42 @@ def test_bad_arguments(x):
 )
 def test_relative_errors(found, expected, error):
     assert relative_error(found, expected) == error
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "fact"),
+    [
+        ({"tolerance": "a"}, TypeError, "tolerance='a' of type str"),
+        ({"tolerance": True}, TypeError, "tolerance=True"),
+        ({"tolerance": -1.0}, ValueError, "tolerance=-1.0"),
+        ({"tolerance": float("nan")}, ValueError, "tolerance=nan"),
+        ({"candidates": "high"}, TypeError, r"Write \['high'\]"),
+        ({"candidates": []}, ValueError, "no candidates"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, error, fact):
+    x = np.ones((3, 3), np.float32)
+    with pytest.raises(error, match=fact):
+        audit(lambda x: lax.dot(x, x), x, **options)
+
+
+def test_another_tolerance_is_checked_too():
+    x = np.ones((3, 3), np.float32)
+    report = audit(lambda x: lax.dot(x, x), x)
+    with pytest.raises(TypeError, match="cheapest: given tolerance='a'"):
+        report.cheapest(tolerance="a")
+
+
+def test_types_in_place_of_arrays_are_refused():
+    with pytest.raises(TypeError, match="expected arrays"):
+        audit(lambda x: lax.dot(x, x), tans.ShapeDtypeStruct((3, 3), np.float32))
+
+
+def test_bodies_of_other_shapes_are_named_and_not_run():
+    mesh = tans.make_mesh((2,), ("x",), axis_types=(tans.sharding.AxisType.Auto,))
+    halves = tans.shard_map(
+        lambda x: x @ x.T, mesh=mesh, in_specs=tans.P("x"), out_specs=tans.P("x")
+    )
+    report = audit(halves, np.ones((4, 3), np.float32))
+    assert report.unseen == ["shard_map"]
+    assert "not looked into: shard_map" in str(report)

@@ -74,6 +74,9 @@ def surviving_tags(compiled: Any) -> SurvivingTags:
       compiled: what ``jit(f).lower(...).compile()`` returns, or the lowered program, which is
         compiled first.
 
+    Raises:
+      TypeError: something else, such as the function itself.
+
     Example:
       >>> import tans_lax as lax
       >>> from tans_xla import jit
@@ -83,6 +86,11 @@ def surviving_tags(compiled: Any) -> SurvivingTags:
       []
     """
     executable = compiled.compile() if hasattr(compiled, "compile") else compiled
+    if not hasattr(executable, "_executable"):
+        raise TypeError(
+            f"surviving_tags: given {compiled!r} of type {type(compiled).__name__}, expected a "
+            "compiled or lowered program. Pass jit(f).lower(...)."
+        )
     lowered = executable._executable.lowered
     device = executable._executable.placement.devices[0]
     return SurvivingTags(

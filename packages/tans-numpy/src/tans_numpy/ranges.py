@@ -49,11 +49,17 @@ def arange(
     Raises:
       ConcretizationTypeError: an argument is traced.
       OverflowError: a number does not fit the dtype.
+      TypeError: a symbolic dimension together with numbers that are no ints.
+      InconclusiveDimensionOperation: the constraints do not say that the length is at least 0.
 
     Example:
       >>> arange(2, 6, 2)
       Array([2, 4], dtype=int32)
     """
+    if any(hasattr(x, "size_emitter") for x in (start, stop, step)):
+        out = _symbolic_arange(start, stop, step, dtype)
+        where = out_sharding if device is None else device
+        return out if where is None else device_put(out, where)
     for option, x in (("start", start), ("stop", stop), ("step", step)):
         if x is not None:
             check_arraylike("arange", x)
@@ -81,6 +87,38 @@ def arange(
     out = _arange(start, step, length, target)
     where = out_sharding if device is None else device
     return out if where is None else device_put(out, where)
+
+
+def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
+    """Count between symbolic dimensions, by a constant step."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    start, step = 0 if start is None else start, 1 if step is None else step
+    if (
+        type(step) is not int
+        or step == 0
+        or not all(type(x) is int or hasattr(x, "size_emitter") for x in (start, stop))
+    ):
+        raise TypeError(
+            f"arange: given start={start}, stop={stop} and step={step!r}, expected ints besides "
+            "symbolic dimensions, and a step that is a constant int other than 0. Make a range of "
+            "ints, and multiply it."
+        )
+    distance = stop - start if step > 0 else start - stop
+    length = max((distance + abs(step) - 1) // abs(step), 0)
+    target = requested_dtype(int if dtype is None else dtype, "arange")
+    out = lax.iota(target, length)
+    out = out if step == 1 else lax.mul(out, lax.full_like(out, step))
+    if isinstance(start, int) and start == 0:
+        return out
+    return lax.add(
+        out,
+        lax.broadcast(
+            lax.convert_element_type(
+                start.__jax_array__() if hasattr(start, "__jax_array__") else start, target
+            ),
+            (length,),
+        ),
+    )
 
 
 def _arange(start: Any, step: Any, length: int, dtype: Any) -> Array:

@@ -11,8 +11,8 @@ from tans_core.errors import JaxRuntimeError
 from tans_lax.contractions.precision import canonicalize_precision
 from tans_precision import products, programs
 from tans_precision.arithmetic import CANDIDATES, Arithmetic, arithmetic_of, cost
-from tans_precision.report import Audit, Line, Measurement
-from tans_xla import default_backend, make_jaxpr
+from tans_precision.report import Audit, Line, Measurement, check_tolerance
+from tans_xla import ShapeDtypeStruct, default_backend, make_jaxpr
 
 # What CPUs compute as asked; they run the others in float32.
 _HONOURED_BY_CPU: Final = frozenset({"F16_F16_F16", "F32_F32_F32", "F64_F64_F64"})
@@ -64,7 +64,9 @@ def audit(
       The report: printed as a table; `Audit.svg` is a picture.
 
     Raises:
-      ValueError: an unknown platform, or a candidate that is no precision.
+      ValueError: an unknown platform, a negative tolerance, no candidates, or one that is no
+        precision.
+      TypeError: a tolerance that is no number, candidates in a str, or types in place of arrays.
 
     Example:
       >>> import numpy as np
@@ -81,9 +83,16 @@ def audit(
             f"audit: given platform={platform!r}, expected 'cpu', 'gpu' or 'tpu'. Leave it out for "
             "the platform at hand."
         )
+    check_tolerance("audit", tolerance)
     chosen = _candidates(candidates, platform, backend, emulate)
     closed, _ = make_jaxpr(fun, return_shape=True)(*args, **kwargs)
     flat = tree.leaves((args, kwargs))
+    for x in flat:
+        if isinstance(x, ShapeDtypeStruct):
+            raise TypeError(
+                f"audit: given {x!r} as an argument, expected arrays, since errors depend on the "
+                "values. Pass arrays of realistic scale."
+            )
     lines: dict[tuple[str, str], _Tally] = {}
     seen: dict[Eqn, int] = {}
 
@@ -111,6 +120,16 @@ def audit(
 def _candidates(
     given: Sequence[Any] | None, platform: str, backend: str, emulate: bool | None
 ) -> list[_Candidate]:
+    if isinstance(given, str):
+        raise TypeError(
+            f"audit: given candidates={given!r}, expected a sequence of precisions. "
+            f"Write [{given!r}]."
+        )
+    if given is not None and not len(given):
+        raise ValueError(
+            "audit: given no candidates, expected one precision or more. Leave candidates out for "
+            "all."
+        )
     found: list[_Candidate] = []
     for precision in CANDIDATES if given is None else given:
         canonical = canonicalize_precision(precision)

@@ -77,8 +77,14 @@ def _body_of(eqn: Eqn) -> ClosedJaxpr | None:
     if len(bodies) != 1:
         return None
     (body,) = bodies
-    fits = len(body.in_avals) == len(eqn.invars) and len(body.out_avals) == len(eqn.outvars)
-    return body if fits else None
+    inside = [*body.in_avals, *body.out_avals]
+    outside = [v.aval for v in (*eqn.invars, *eqn.outvars)]
+    counts = len(body.in_avals) == len(eqn.invars) and len(body.out_avals) == len(eqn.outvars)
+    return body if counts and [*map(_shape, inside)] == [*map(_shape, outside)] else None
+
+
+def _shape(aval: Any) -> Any:
+    return getattr(aval, "shape", None)
 
 
 def _scan(params: dict[str, Any], values: list[Value], on_product: OnProduct) -> list[Value]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Final, NamedTuple, override
 
+import numpy as np
+
 
 class Measurement(NamedTuple):
     """Error of one precision.
@@ -66,7 +68,12 @@ class Audit:
         Args:
           line: for one line; by default for all lines together.
           tolerance: another tolerance than the audit's.
+
+        Raises:
+          TypeError, ValueError: a tolerance that is no number, or is negative.
         """
+        if tolerance is not None:
+            check_tolerance("cheapest", tolerance)
         limit = self.tolerance if tolerance is None else tolerance
         lines = self.lines if line is None else [line]
         for name in self.costs:
@@ -77,7 +84,8 @@ class Audit:
     @override
     def __str__(self) -> str:
         if not self.lines:
-            return "audit: no matrix products of floats"
+            none = "audit: no matrix products of floats"
+            return f"{none}, but not looked into: {self._unseen()}" if self.unseen else none
         names = list(self.costs)
         rows = [["line", "product", "runs", *names, f"cheapest for {self.tolerance:g}"]]
         for line in self.lines:
@@ -100,8 +108,11 @@ class Audit:
                 + ", ".join(emulated)
             )
         if self.unseen:
-            notes.append(f"not looked into: {', '.join(sorted(set(self.unseen)))}")
+            notes.append(f"not looked into: {self._unseen()}")
         return notes
+
+    def _unseen(self) -> str:
+        return ", ".join(sorted(set(self.unseen)))
 
     def to_json(self) -> str:
         """Return the report as JSON; errors that are not finite are null."""
@@ -197,3 +208,17 @@ def _picture(report: Audit) -> str:
         parts.append(f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{colour}"/>')
         parts.append(f'<text x="{x + 10}" y="{y}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>"])
+
+
+def check_tolerance(function: str, tolerance: Any) -> None:
+    """Raise if the tolerance is no number of 0 or more."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float | np.number):
+        raise TypeError(
+            f"{function}: given tolerance={tolerance!r} of type {type(tolerance).__name__}, "
+            "expected a relative error as a float, such as 1e-3."
+        )
+    if not tolerance >= 0:
+        raise ValueError(
+            f"{function}: given tolerance={tolerance!r}, expected a relative error of 0 or more, "
+            "such as 1e-3."
+        )

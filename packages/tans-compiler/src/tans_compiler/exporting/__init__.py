@@ -5,7 +5,7 @@ called from other programs, batched into them, differentiated when its backward 
 read by later versions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tans_autodiff import vjp
@@ -80,10 +80,16 @@ def export(
             f"export: given {name_of(fun_jit)} of type {type(fun_jit).__name__}, expected a "
             "function that jit returned. Write export(jit(f))."
         )
+    allowed = tuple(disabled_checks) if isinstance(disabled_checks, Iterable) else None
+    if allowed is None or not all(isinstance(c, DisabledSafetyCheck) for c in allowed):
+        raise TypeError(
+            f"export: given disabled_checks={disabled_checks!r}, expected a sequence of "
+            "DisabledSafetyCheck. Write [DisabledSafetyCheck.platform()]."
+        )
     names = checked_platforms(platforms, "export: given platforms") or (default_export_platform(),)
 
     def make(*args: Any, **kwargs: Any) -> Exported:
-        return _export(fun_jit.trace(*args, **kwargs), names, tuple(disabled_checks))
+        return _export(fun_jit.trace(*args, **kwargs), names, allowed)
 
     return make
 

@@ -26,7 +26,13 @@ def unpack(blob: bytes | bytearray) -> tuple[dict[str, Any], list[bytes]]:
 
     Raises:
       ValueError: the bytes are cut short, changed, or nothing of this form.
+      TypeError: no bytes.
     """
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"deserialize: given {blob!r} of type {type(blob).__name__}, expected the bytes that "
+            "exported.serialize() returned. Read a file in the mode 'rb'."
+        )
     data = bytes(blob)
     if data[: len(MARK)] != MARK:
         raise ValueError(

@@ -102,8 +102,20 @@ class Exported:
           vjp_order: how often what is loaded can be differentiated.
 
         Raises:
-          ValueError: a container class is not registered, or there is no backward pass.
+          ValueError: a container class is not registered, there is no backward pass, or a
+            negative order.
+          TypeError: an order that is no int.
         """
+        if not isinstance(vjp_order, int) or isinstance(vjp_order, bool):
+            raise TypeError(
+                f"exported.serialize: given vjp_order={vjp_order!r} of type "
+                f"{type(vjp_order).__name__}, expected an int. Write vjp_order=1 for gradients."
+            )
+        if vjp_order < 0:
+            raise ValueError(
+                f"exported.serialize: given vjp_order={vjp_order}, expected 0 or more. Write "
+                "vjp_order=1 for gradients."
+            )
         return pack(self, vjp_order)
 
     def in_shardings_jax(self, mesh: Mesh | AbstractMesh | None = None) -> Sequence[Any]:

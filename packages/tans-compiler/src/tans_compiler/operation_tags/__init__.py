@@ -37,7 +37,21 @@ def _items(metadata: dict[str, Any], function: str) -> list[tuple[str, Any]]:
                 f"{function}: given {name!r}: {value!r} of type {type(value).__name__}; expected "
                 "names with values that are str, bool, int or float. Pass str(value)."
             )
+        for text in (name, value):
+            if isinstance(text, str) and not _is_unicode(text):
+                raise ValueError(
+                    f"{function}: given {name!r}: {value!r}, expected text that UTF-8 can hold. "
+                    "Remove the lone surrogates."
+                )
     return sorted(metadata.items())
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _tags(metadata: dict[str, Any], function: str) -> Tags:

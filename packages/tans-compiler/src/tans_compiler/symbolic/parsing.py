@@ -59,6 +59,11 @@ def _value(node: ast.expr, scope: "SymbolicScope") -> Size:
 
 def dimensions(text: str) -> list[str]:
     """Split a shape at its commas, but not inside of parentheses."""
+    if not isinstance(text, str):
+        raise TypeError(
+            f"symbolic dimensions: given the shape {text!r} of type {type(text).__name__}, "
+            "expected a str. Write 'a, 2*b'."
+        )
     text = text.strip()
     if text.startswith("(") and _closing(text) == len(text) - 1:
         text = text[1:-1]

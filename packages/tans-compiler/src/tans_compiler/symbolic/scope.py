@@ -42,6 +42,11 @@ class SymbolicScope:
         return f"the constraints {', '.join(self.constraint_texts)}"
 
     def _add(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(
+                f"symbolic dimensions: given the constraint {text!r} of type "
+                f"{type(text).__name__}, expected a str. Write constraints=['a >= 2']."
+            )
         match = _CONSTRAINT.match(text)
         if match is None:
             raise ValueError(
