@@ -212,17 +212,16 @@ def _blend(start: Any, stop: Any, step: Any, num: int, divisor: int, endpoint: b
     """Count steps from the nearer end; whole steps come out exactly."""
     dtype, dims = typeof(step).dtype, typeof(step).shape
     real = np.dtype(dtype.type(0).real.dtype)
-    count = lax.iota(real, num)
-    near = lax.le(count, real.type(divisor / 2))
-    count = lax.select(near, count, lax.sub(count, real.type(divisor)))
+    index = lax.broadcasted_iota(real, (num, *dims), 0) if dims else lax.iota(real, num)
+    near = lax.le(index, real.type(divisor / 2))
+    count = lax.select(near, index, lax.sub(index, real.type(divisor)))
     count = lax.convert_element_type(count, dtype) if real != dtype else count
-    if dims:
-        near, count = (lax.broadcast_in_dim(x, (num, *dims), (0,)) for x in (near, count))
-    origin = lax.select(near, lax.broadcast(start, (num,)), lax.broadcast(stop, (num,)))
+    stop = lax.broadcast(stop, (num,))
+    origin = lax.select(near, lax.broadcast(start, (num,)), stop)
     out = lax.add(origin, lax.mul(count, lax.broadcast(step, (num,))))
     if not endpoint:
         return out
-    return lax.concatenate([lax.slice_in_dim(out, 0, num - 1), lax.expand_dims(stop, (0,))], 0)
+    return lax.select(lax.eq(index, real.type(divisor)), stop, out)
 
 
 def logspace(
