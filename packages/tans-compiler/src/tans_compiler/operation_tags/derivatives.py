@@ -43,10 +43,6 @@ def _derived(params: Params) -> Params:
     return params | {"ad_metadata": "same", "xla_metadata": () if wanted == "drop" else wanted}
 
 
-def _select(mask: Sequence[bool], values: Sequence[Any]) -> list[Any]:
-    return [x for x, m in zip(values, mask, strict=True) if m]
-
-
 def _tangents(body: ClosedJaxpr, nonzero: Mask, found: Sequence[Value]) -> list[Value]:
     zeros = [zero_tangent(a) for a, nz in zip(body.out_avals, nonzero, strict=True) if not nz]
     return merge(nonzero, zeros, found)
@@ -57,7 +53,7 @@ def _call_jvp(
 ) -> tuple[list[Value], list[Value]]:
     nonzero = tuple(not is_zero(t) for t in tangents)
     body, nonzero_out = ctx.jvp_jaxpr(params["jaxpr"], nonzero)
-    results = bind_body(body, [*primals, *_select(nonzero, tangents)], params)
+    results = bind_body(body, [*primals, *partition(nonzero, tangents)[1]], params)
     count = len(params["jaxpr"].out_avals)
     return results[:count], _tangents(params["jaxpr"], nonzero_out, results[count:])
 
@@ -73,7 +69,7 @@ def _call_linearize(
     results = [small[i] for i in primal.sources]
     found = iter(results[count:])
     residuals = [next(found) if i is None else primals[i] for i in parts.forwards]
-    operands = [*residuals, *_select(nonzero, tangents)]
+    operands = [*residuals, *partition(nonzero, tangents)[1]]
     out_tangents = bind_body(parts.linear, operands, _derived(params))
     return results[:count], _tangents(params["jaxpr"], parts.nonzero_out, out_tangents)
 
@@ -98,7 +94,7 @@ def _call_transpose(
     nonzero = tuple(not is_zero(ct) for ct in cts)
     body, has_cotangent = ctx.transpose_jaxpr(params["jaxpr"], linear, nonzero)
     known, _ = partition(linear, operands)
-    found = iter(bind_body(body, [*known, *_select(nonzero, cts)], _derived(params)))
+    found = iter(bind_body(body, [*known, *partition(nonzero, cts)[1]], _derived(params)))
     of_linear = iter([next(found) if has else None for has in has_cotangent])
     return [next(of_linear) if lin else None for lin in linear]
 

@@ -25,10 +25,6 @@ type Value = Any
 type Params = dict[str, Any]
 
 
-def _select(mask: Sequence[bool], values: Sequence[Any]) -> list[Any]:
-    return [x for x, m in zip(values, mask, strict=True) if m]
-
-
 def _zero_tangents(body: ClosedJaxpr, params: Params, nonzero: Mask) -> list[Zero]:
     triples = zip(body.out_avals, params["out_shardings"], nonzero, strict=True)
     return [zero_tangent(type_outside(a, s)) for a, s, nz in triples if not nz]
@@ -45,8 +41,8 @@ def _jvp(
     nonzero = tuple(not is_zero(t) for t in tangents)
     with mesh_context(params["mesh"]):
         both, nonzero_out = ctx.jvp_jaxpr(body, nonzero)
-    args = [*primals, *_select(nonzero, tangents)]
-    results = _call(both, args, params, [*outs, *_select(nonzero_out, outs)])
+    args = [*primals, *partition(nonzero, tangents)[1]]
+    results = _call(both, args, params, [*outs, *partition(nonzero_out, outs)[1]])
     count = len(outs)
     zeros = _zero_tangents(body, params, nonzero_out)
     return results[:count], merge(nonzero_out, zeros, results[count:])
@@ -65,8 +61,8 @@ def _linearize(
     )
     found = iter(results[count:])
     residuals = [next(found) if i is None else primals[i] for i in parts.forwards]
-    args = [*residuals, *_select(nonzero, tangents)]
-    out_tangents = _call(parts.linear, args, params, _select(parts.nonzero_out, outs))
+    args = [*residuals, *partition(nonzero, tangents)[1]]
+    out_tangents = _call(parts.linear, args, params, partition(parts.nonzero_out, outs)[1])
     zeros = _zero_tangents(body, params, parts.nonzero_out)
     return results[:count], merge(parts.nonzero_out, zeros, out_tangents)
 
@@ -103,7 +99,7 @@ def _transpose(
         for x, has in zip(unknown, has_cotangent, strict=True)
         if has
     ]
-    found = iter(_call(body, [*known, *_select(nonzero, cts)], params, outs))
+    found = iter(_call(body, [*known, *partition(nonzero, cts)[1]], params, outs))
     of_linear = iter([next(found) if has else None for has in has_cotangent])
     return [next(of_linear) if lin else None for lin in linear]
 
