@@ -124,6 +124,8 @@ def _call_changes(node: ast.Call, text: str) -> Iterator[tuple[str, ast.AST, str
     if name in _OPPOSITE and args:
         yield "operation", node.func, head[: -len(name)] + _OPPOSITE[name]
     for keyword in node.keywords:
+        if keyword.arg == "strict":  # of zip: a check, not a rule
+            continue
         if keyword.arg == "weak_type":
             yield "weak type", keyword.value, "False"
         elif isinstance(keyword.value, ast.Constant) and type(keyword.value.value) is bool:
