@@ -88,6 +88,8 @@ def test_a_mapped_dimension_stays_sharded(mesh: Any, counts: Callable[..., Any])
     assert counts(put, at(P("X"))) == {}
     columns = tans.vmap(lambda column: tans.device_put(column, P("Y")), 1, 1)
     assert str(tans.typeof(columns(at(P(None, "X"))))) == "float32[8@Y,4@X]"
+    columns = tans.vmap(lambda column: tans.device_put(column, P()), 1, 1)
+    assert str(tans.typeof(columns(at(P(None, "X"))))) == "float32[8,4@X]"
 
 
 def test_specs_that_do_not_fit(mesh: Any) -> None:

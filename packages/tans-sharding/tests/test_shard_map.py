@@ -13,6 +13,7 @@ import tans.numpy as jnp
 from tans import P, lax
 from tans.sharding import AbstractMesh, AxisType, ManualAxisType, NamedSharding
 from tans_core.manual_axis_type import ManualAxisType as CoreManualAxisType
+from tans_core.partition_spec import UnreducedKind
 
 U, R = P(unreduced={"X"}), P(reduced={"X"})
 
@@ -150,18 +151,22 @@ class TestTypesInside:
     def test_the_states_are_data(self, mesh: Any) -> None:
         found: list[Any] = []
 
-        def body(v: Any, u: Any, r: Any) -> Any:
-            for x in (v, u, r):
+        def body(v: Any, u: Any, r: Any, largest: Any) -> Any:
+            for x in (v, u, r, largest):
                 found.append(tans.typeof(x).mat)
                 assert tans.typeof(x).manual_axis_type is found[-1]
                 assert tans.typeof(x).sharding.spec == P(None)
             return v
 
+        kind = UnreducedKind.max
         args = (placed((8,), "X"), placed((8,), unreduced={"X"}), placed((8,), reduced={"X"}))
-        tans.shard_map(body, out_specs=P("X"))(*args)
+        spec = P(None, unreduced={"X"}, unreduced_kind=kind)
+        largest = lax.reduce_max(placed((2, 8), "X"), [0], out_sharding=spec)
+        tans.shard_map(body, out_specs=P("X"))(*args, largest)
         assert found[0] is ManualAxisType(varying={"X"})
         assert found[1] is ManualAxisType(unreduced={"X"})
         assert found[2] is ManualAxisType(reduced={"X"})
+        assert found[3] is ManualAxisType(unreduced={"X"}, unreduced_kind=kind)
 
     def test_manual_axis_types_are_interned_and_immutable(self) -> None:
         states = ManualAxisType(varying={"x"}, unreduced={"y"})
