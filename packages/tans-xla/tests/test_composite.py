@@ -11,7 +11,7 @@ from tans_xla import composite, device_put, jit, make_jaxpr
 def wave(toys):
     calls = []
 
-    @composite(static_argnames=("times",), static_argnums=(1,))
+    @composite(static_argnames=("times",))
     def wave(x, times=1):
         """Doc."""
         calls.append(times)
@@ -50,3 +50,60 @@ def test_disabled_jit_runs_operations_one_by_one(wave):
         wave(1.0, 2)
         wave(1.0, 2)
     assert wave.calls[-2:] == [2, 2]
+
+
+def test_ways_to_write_one_call_share_a_program(wave):
+    x = device_put(np.ones(3, np.float32))
+    before = len(wave.calls)
+    for call in (lambda: wave(x), lambda: wave(x, 1), lambda: wave(x, times=1), lambda: wave(x=x)):
+        call()
+    assert wave.calls[before:] == [1, 1]  # the name of a dynamic argument is part of a program
+    wave(x, True)
+    assert len(wave.calls) == before + 3  # compared by type
+
+
+def test_a_dynamic_argument_behind_a_static_one_keeps_its_place(toys):
+    @composite(static_argnames=("times", "last"))
+    def power(x, times, y, last=0):
+        for _ in range(times):
+            x = toys.mul(x, y)
+        return x
+
+    x, y = (device_put(np.float32(v)) for v in (3, 2))
+    assert [float(power(x, 2, y)), float(power(x, 2, y, 0)), float(power(x, 1, y))] == [12, 12, 6]
+    assert float(power(y=y, x=x, times=2)) == 12
+    with pytest.raises(TypeError, match="multiple values"):
+        power(x, 2, y, times=3)
+
+
+@pytest.mark.parametrize("times", [[1], np.array(1), device_put(np.int32(1))])
+def test_a_static_argument_without_a_hash_runs_the_function_itself(toys, times):
+    @composite(static_argnames=("times",))
+    def wave(x, times):
+        assert type(times) is type(given)
+        return toys.sin(x)
+
+    given = times
+    np.testing.assert_allclose(wave(1.0, times), np.sin(1), rtol=1e-6)
+    np.testing.assert_allclose(wave(1.0, times=times), np.sin(1), rtol=1e-6)
+
+
+def test_an_error_of_the_function_is_raised_as_it_is():
+    @composite(static_argnames=("n",))
+    def fail(x, n):
+        raise ValueError("told you")
+
+    with pytest.raises(ValueError, match="told you"):
+        fail(1.0, 2)
+
+
+@pytest.mark.parametrize("given", [[1.0, 2.0], "a"])
+def test_what_a_function_refuses_is_shown_as_it_was_given(given):
+    @composite
+    def refuse(x):
+        if not hasattr(x, "dtype"):
+            raise TypeError(f"given {x!r}")
+
+    with pytest.raises(TypeError) as caught:
+        refuse(given)
+    assert str(caught.value) == f"given {given!r}"

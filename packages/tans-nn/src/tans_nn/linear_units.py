@@ -82,7 +82,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     return jnp.where(is_positive, x, jnp.multiply(alpha, below))
 
 
-@composite(static_argnames=("approximate",), static_argnums=(1,))
+@composite(static_argnames=("approximate",))
 def _gelu(x: Array, approximate: bool) -> Array:
     dtype = typeof(x).dtype
     if not approximate:
@@ -116,7 +116,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     return _gelu(lax.convert_element_type(x, typeof(x).dtype), bool(approximate))
 
 
-@composite(static_argnames=("axis",), static_argnums=(1,))
+@composite(static_argnames=("axis",))
 def glu(x: ArrayLike, axis: int = -1) -> Array:
     """Multiply the first half of `x` by the sigmoid of its second half.
 

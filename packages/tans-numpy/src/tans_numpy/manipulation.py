@@ -42,7 +42,7 @@ def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     return math.prod([dims[i] for i in canonicalize_axes(axis, len(dims), "size")])
 
 
-@composite(static_argnums=(1,), static_argnames=("shape", "order", "copy", "out_sharding"))
+@composite(static_argnames=("shape", "order", "copy", "out_sharding"))
 def _reshape(
     a: Array,
     shape: tuple[int, ...],
@@ -274,7 +274,7 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     return _squeeze(a, axis=axes)
 
 
-@composite(static_argnums=(1,), static_argnames=("dims", "out_sharding"))
+@composite(static_argnames=("dims", "out_sharding"))
 def _broadcast_to(a: Array, dims: tuple[int, ...], *, out_sharding: Any = None) -> Array:
     places = tuple(range(len(dims) - typeof(a).ndim, len(dims)))
     return lax.broadcast_in_dim(a, dims, places, out_sharding=out_sharding)

@@ -6,19 +6,75 @@ it leaves no call in the program and costs one Python frame.
 
 import functools
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any, overload, override
 
-from tans_core import state
+from tans_core import is_value, state
 from tans_core.trace import eval_trace
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.signature import JitOptions
+from tans_xla.jit.tracing import Call, Program
 from tans_xla.ref_checks import is_ref
 
 
 class _Composite(Jitted):
-    """A function of arrays only."""
+    """A function of arrays and static arguments."""
 
     __slots__ = ()
+
+    @override
+    def trace(self, args: tuple, kwargs: dict, traced_for: str = "jit") -> tuple[Call, Program]:
+        return super().trace(*self._plain(args, kwargs), traced_for)
+
+    def _plain(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """Return a call with static arguments by name, and without those that are the defaults.
+
+        So all ways to write one call share its program. Dynamic arguments keep their order.
+        """
+        static = self.options.static_argnums
+        if not self.options.static_argnames:
+            return args, kwargs
+        parameters = signature(self.fun).parameters
+        n = len(args)
+        while n and n - 1 in static:
+            n -= 1
+        named = dict(zip([*parameters][n:], args[n:], strict=False))
+        if named.keys() & kwargs:
+            return args, kwargs  # given twice: the function itself raises
+        kwargs = {**kwargs, **named}
+        for name in self.options.static_argnames:
+            if name in kwargs and _same(kwargs[name], parameters[name].default):
+                del kwargs[name]
+        return args[:n], kwargs
+
+    @override
+    def _miss(self, args: tuple, kwargs: dict) -> tuple[Any, Any, bool]:
+        try:
+            return super()._miss(args, kwargs)
+        except TypeError as error:
+            failure = error
+        if all(is_value(x) or x is None for x in self._split(args, kwargs)[0]):
+            raise failure
+        # What the function refuses it shows: as it was given, and not as tracers of its parts.
+        return self.fun(*args, **kwargs), None, False
+
+    def _split(self, args: tuple, kwargs: dict) -> tuple[list[Any], list[Any]]:
+        """Return the dynamic and the static arguments."""
+        positions, names = self.options.static_argnums, self.options.static_argnames
+        both: tuple[list[Any], list[Any]] = [], []
+        for i, x in enumerate(args):
+            both[i in positions].append(x)
+        for name, x in kwargs.items():
+            both[name in names].append(x)
+        return both
+
+    def has_hashable_statics(self, args: tuple, kwargs: dict) -> bool:
+        """Whether the C++ object can look a call up."""
+        try:
+            hash(tuple(self._split(args, kwargs)[1]))
+        except TypeError:
+            return False
+        return True
 
     @override
     def _check_refs(self, consts: Sequence[Any], call: Any, traced_for: str) -> None:
@@ -31,41 +87,50 @@ class _Composite(Jitted):
         )
 
 
+def _same(x: Any, default: Any) -> bool:
+    return x is default or (type(x) is type(default) and x == default)
+
+
+def _static_arguments(
+    fun: Callable[..., Any], names: Sequence[str]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    if not names:
+        return (), ()
+    code = fun.__code__  # several times faster than `inspect.signature`, and this runs on import
+    positional = code.co_varnames[: code.co_argcount]
+    return tuple(i for i, name in enumerate(positional) if name in names), tuple(names)
+
+
 @overload
 def composite[F: Callable[..., Any]](fun: F, /) -> F: ...
 @overload
 def composite[F: Callable[..., Any]](
-    *, static_argnames: Sequence[str] = (), static_argnums: Sequence[int] = ()
+    *, static_argnames: Sequence[str] = ()
 ) -> Callable[[F], F]: ...
-def composite(
-    fun: Any = None,
-    /,
-    *,
-    static_argnames: Sequence[str] = (),
-    static_argnums: Sequence[int] = (),
-) -> Any:
+def composite(fun: Any = None, /, *, static_argnames: Sequence[str] = ()) -> Any:
     """Compile `fun` as one unit when it is called on concrete arrays.
+
+    Its own checks and choices by type run while it is traced, so a known call pays for none.
 
     Args:
       fun: a function of arrays (any shape and dtype) and static arguments.
-      static_argnames: names of arguments that are hashable Python values. Arguments that are
-        passed by position must be named in `static_argnums` too.
-      static_argnums: positions of such arguments.
+      static_argnames: names of arguments that are Python values, given by position or name. A call
+        with one that can't be hashed runs `fun` itself, operation by operation.
     """
     if fun is None:
-        return functools.partial(
-            composite, static_argnames=static_argnames, static_argnums=static_argnums
-        )
-    options = JitOptions(
-        static_argnums=tuple(static_argnums), static_argnames=tuple(static_argnames)
-    )
-    jitted = _Composite(fun, options)
+        return functools.partial(composite, static_argnames=static_argnames)
+    positions, names = _static_arguments(fun, static_argnames)
+    jitted = _Composite(fun, JitOptions(static_argnums=positions, static_argnames=names))
     compiled = make_cpp_function(jitted)
     compiled._jitted = jitted
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if state.trace is eval_trace:
-            return compiled(*args, **kwargs)
+            try:
+                return compiled(*args, **kwargs)
+            except ValueError:
+                if jitted.has_hashable_statics(args, kwargs):
+                    raise
         return fun(*args, **kwargs)
 
     # Operators test their operand first and then choose between the two in the same frame.

@@ -57,7 +57,7 @@ def scalars_of(name: str, start_indices: Value | Sequence[Value]) -> list[Value]
     return [lax.index_in_dim(start_indices, i, 0, keepdims=False) for i in range(aval.shape[0])]
 
 
-@composite(static_argnums=(1, 2), static_argnames=("size", "dtype"))
+@composite(static_argnames=("size", "dtype"))
 def wrap_negative(index: Value, size: int, dtype: np.dtype) -> Value:
     """Return `index`, with `size` added where it is negative."""
     zero, length = dtype.type(0), dtype.type(size)

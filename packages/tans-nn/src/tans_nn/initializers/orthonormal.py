@@ -59,7 +59,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> 
     return init
 
 
-@composite(static_argnames=("rows", "columns", "dtype"), static_argnums=(1, 2, 3))
+@composite(static_argnames=("rows", "columns", "dtype"))
 def _orthonormal(key: Key, rows: int, columns: int, dtype: Any) -> Array:
     tall = (max(rows, columns), min(rows, columns))
     q, r = lax.linalg.qr(random.normal(key, tall, dtype), full_matrices=False)

@@ -69,7 +69,6 @@ def take_along_axis(
 
 
 @composite(
-    static_argnums=(2, 3, 4, 5, 6),
     static_argnames=("axis", "flat", "mode", "fill_value", "wrap"),
 )
 def _take_along_axis(

@@ -105,7 +105,6 @@ def take(
 
 
 @composite(
-    static_argnums=(2, 3, 4, 5, 6, 7),
     static_argnames=("shape", "axis", "mode", "unique_indices", "indices_are_sorted", "fill_value"),
 )
 def _take(

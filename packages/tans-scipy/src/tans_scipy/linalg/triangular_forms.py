@@ -14,7 +14,7 @@ from tans_xla import composite
 type Array = Any
 
 
-@composite(static_argnames=("output",), static_argnums=(1,))
+@composite(static_argnames=("output",))
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     """Return the Schur form: ``a = Z T Z^H`` with unitary Z and triangular T.
 
