@@ -27,6 +27,7 @@ type Array = Any
 type Axis = Any
 
 
+@composite(static_argnames=("axis", "returned", "keepdims"))
 def average(
     a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False,
     keepdims: bool = False,
@@ -59,7 +60,6 @@ def _check_weights(dims: tuple, given: tuple, axes: tuple[int, ...]) -> None:
         )
 
 
-@composite(static_argnames=("axes", "returned", "keepdims"))
 def _average(
     a: Any, weights: Any, *, axes: tuple[int, ...], returned: bool, keepdims: bool
 ) -> tuple[Array, Any]:
@@ -89,6 +89,7 @@ def _fit(total: Array, weighted: Array, axes: tuple[int, ...], keepdims: bool) -
     return total if typeof(total).shape == dims else broadcast_to(total, dims)
 
 
+@composite(static_argnames=("rowvar", "bias", "ddof", "dtype"))
 def cov(
     m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: bool = False,
     ddof: int | None = None, fweights: ArrayLike | None = None, aweights: ArrayLike | None = None,
@@ -128,7 +129,6 @@ def cov(
     return _cov(m, y, fweights, aweights, rowvar=bool(rowvar), ddof=ddof, dtype=dtype)
 
 
-@composite(static_argnames=("rowvar", "ddof", "dtype"))
 def _cov(
     m: Any, y: Any, fweights: Any, aweights: Any, *, rowvar: bool, ddof: float, dtype: Any
 ) -> Array:
@@ -172,6 +172,7 @@ def _weights(fweights: Any, aweights: Any, dtype: Any) -> Any:
     return given[0] if len(given) == 1 else lax.mul(*given)
 
 
+@composite(static_argnames=("rowvar", "dtype"))
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: Any = None
 ) -> Array:
@@ -190,7 +191,6 @@ def corrcoef(
     return _normalised(cov(x, y, rowvar, dtype=dtype))
 
 
-@composite
 def _normalised(c: Array) -> Array:
     if not typeof(c).ndim:
         return lax.div(c, c)

@@ -17,7 +17,7 @@ from tans_numpy.operands import (
     canonicalize_axis,
     check_arraylike,
     promote_dtypes_inexact,
-    to_inexact,
+    scalar_like,
 )
 from tans_numpy.reductions import accumulation_dtype
 from tans_numpy.ufuncs.arithmetic import add, multiply, subtract, true_divide
@@ -27,7 +27,6 @@ from tans_xla import composite
 type Array = Any
 
 
-@composite(static_argnames=("axis", "dtype", "kind", "nan", "initial"))
 def _cumulate(
     a: Array, *, axis: int | None, dtype: Any, kind: str, nan: bool = False, initial: bool = False
 ) -> Array:
@@ -78,7 +77,7 @@ def _cumulative(name: str, kind: str, nan: bool, summary: str) -> Callable[..., 
       dtype: dtype of the result; that of `a` if None, the default integer for booleans.
       out: not supported.
     """
-    return cumulative
+    return composite(static_argnames=("axis", "dtype", "out"))(cumulative)
 
 
 cumsum = _cumulative("cumsum", "sum", False, "Sum elements up to each one.")
@@ -117,13 +116,14 @@ def _standard(name: str, kind: str, summary: str) -> Callable[..., Array]:
       dtype: dtype of the result; if None that of `sum` for sums, that of `x` for products.
       include_initial: put the neutral element in front.
     """
-    return cumulative
+    return composite(static_argnames=("axis", "dtype", "include_initial"))(cumulative)
 
 
 cumulative_sum = _standard("cumulative_sum", "sum", "Sum elements up to each one.")
 cumulative_prod = _standard("cumulative_prod", "prod", "Multiply elements up to each one.")
 
 
+@composite(static_argnames=("n", "axis"))
 def diff(
     a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
@@ -156,7 +156,6 @@ def diff(
     return _diff(a, prepend, append, n=n, axis=axis)
 
 
-@composite(static_argnames=("n", "axis"))
 def _diff(a: Array, prepend: Any, append: Any, *, n: int, axis: int) -> Array:
     parts = [_border(prepend, a, axis), a, _border(append, a, axis)]
     parts = [p for p in parts if p is not None]
@@ -178,6 +177,7 @@ def _border(value: Any, a: Array, axis: int) -> Any:
     return broadcast_to(value, tuple(dims))
 
 
+@composite
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
@@ -195,6 +195,7 @@ def ediff1d(
     return concatenate([p for p in parts if p is not None])
 
 
+@composite(static_argnames=("axis",))
 def trapezoid(
     y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1
 ) -> Array:
@@ -214,7 +215,6 @@ def trapezoid(
     return _trapezoid(y, x, dx, axis=canonicalize_axis(axis, typeof(y).ndim, "trapezoid"))
 
 
-@composite(static_argnames=("axis",))
 def _trapezoid(y: Any, x: Any, dx: Any, *, axis: int) -> Array:
     if x is None:
         (y,) = promote_dtypes_inexact("trapezoid", y)
@@ -237,6 +237,7 @@ def _trapezoid(y: Any, x: Any, dx: Any, *, axis: int) -> Array:
     return lax.mul(total, typeof(total).dtype.type(0.5))
 
 
+@composite(static_argnames=("axis", "edge_order"))
 def gradient(
     f: ArrayLike, *varargs: ArrayLike, axis: Any = None, edge_order: int | None = None
 ) -> Any:
@@ -277,15 +278,13 @@ def gradient(
     return out[0] if len(out) == 1 else out
 
 
-@composite(static_argnames=("axes",))
 def _gradient(f: Any, steps: tuple, *, axes: tuple[int, ...]) -> list[Array]:
-    dtype = to_inexact(typeof(f).dtype)
-    f = f if typeof(f).dtype == dtype else lax.convert_element_type(f, dtype)
-    return [_slopes(f, step, i) for i, step in zip(axes, steps, strict=True)]
+    pairs = [promote_dtypes_inexact("gradient", f, step) for step in steps]
+    return [_slopes(f, step, i) for i, (f, step) in zip(axes, pairs, strict=True)]
 
 
 def _slopes(f: Array, step: Any, axis: int) -> Array:
-    n, real = typeof(f).shape[axis], typeof(f).dtype
+    n = typeof(f).shape[axis]
     uneven = typeof(step).ndim == 1
 
     def part(start: int, stop: int) -> Array:
@@ -294,12 +293,13 @@ def _slopes(f: Array, step: Any, axis: int) -> Array:
     first = lax.sub(part(1, 2), part(0, 1))
     last = lax.sub(part(n - 1, n), part(n - 2, n - 1))
     if not uneven:
-        ends = [first, lax.mul(lax.sub(part(2, n), part(0, n - 2)), real.type(0.5)), last]
+        ends = [first, lax.mul(lax.sub(part(2, n), part(0, n - 2)), scalar_like(f, 0.5)), last]
         out = lax.concatenate(ends, axis)
-        return out if type(step) is int and step == 1 else true_divide.inline(out, step)
+        is_one = isinstance(step, float | np.generic) and step == 1
+        return out if is_one else true_divide.inline(out, step)
     # Second order on an uneven grid: a weighted mean of the two one-sided slopes.
     slopes = lax.sub(part(1, n), part(0, n - 1))
-    widths = lax.convert_element_type(diff(step), real)
+    widths = diff(step)
     dims = tuple(n - 1 if i == axis else 1 for i in range(typeof(f).ndim))
     widths = lax.reshape(widths, dims)
     slopes = true_divide.inline(slopes, widths)

@@ -28,7 +28,6 @@ def _coordinates(shape: tuple[int, ...], sharding: Any = None) -> tuple[Array, A
     )
 
 
-@composite(static_argnames=("k", "lower"))
 def _triangle(m: Array, *, k: int, lower: bool) -> Array:
     shape = typeof(m).shape
     rows, columns = _coordinates(shape, partitions_like(m))
@@ -45,6 +44,7 @@ def _check_matrix(m: ArrayLike, name: str) -> None:
         )
 
 
+@composite(static_argnames=("k",))
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """Return the lower triangle of matrices; zeros above the k-th diagonal.
 
@@ -56,6 +56,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
     return _triangle(m, k=operator.index(k), lower=True)
 
 
+@composite(static_argnames=("k",))
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """Return the upper triangle of matrices; zeros below the k-th diagonal.
 
@@ -80,7 +81,6 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:
     return _tri(shape=shape, k=operator.index(k), dtype=target)
 
 
-@composite(static_argnames=("offset",))
 def _diagonal(a: Array, *, offset: int) -> Array:
     shape = typeof(a).shape
     rows, columns = shape[-2:]
@@ -97,6 +97,7 @@ def _diagonal(a: Array, *, offset: int) -> Array:
     )
 
 
+@composite(static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return diagonals of matrices, as the last dimension.
 
@@ -116,7 +117,6 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     return _diagonal(moveaxis(a, (first, second), (-2, -1)), offset=operator.index(offset))
 
 
-@composite(static_argnames=("k",))
 def _from_diagonal(v: Array, *, k: int) -> Array:
     n = typeof(v).shape[0] + abs(k)
     rows, columns = _coordinates((n, n))
@@ -128,6 +128,7 @@ def _from_diagonal(v: Array, *, k: int) -> Array:
     )
 
 
+@composite(static_argnames=("k",))
 def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return the matrix with a diagonal, or the diagonal of a matrix.
 
@@ -147,11 +148,13 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     raise ValueError(f"diag: given {n} dimensions, expected 1 (a diagonal) or 2 (a matrix).")
 
 
+@composite(static_argnames=("k",))
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """Return the matrix whose diagonal is the flattened `v`."""
     return diag(ravel(v), k)
 
 
+@composite(static_argnames=("offset", "axis1", "axis2", "dtype", "out"))
 def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None,
     out: None = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
+from tans_core import ArrayImpl
 from tans_numpy.creation import asarray, requested_dtype
 from tans_numpy.manipulation import expand_dims, ndim, ravel, reshape, shape, size, squeeze
 from tans_numpy.operands import (
@@ -32,7 +33,6 @@ def _sequence(arrays: Any, where: str) -> Sequence[Any]:
     return items
 
 
-@composite(static_argnames=("axis", "dtype"))
 def _concatenate(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
     if dtype is None:
         arrays = tuple(promote_dtypes("concatenate", *arrays))
@@ -41,6 +41,7 @@ def _concatenate(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
     return lax.concatenate(arrays, axis)
 
 
+@composite(static_argnames=("axis", "dtype"))
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     """Join arrays along a dimension that they have.
 
@@ -75,7 +76,6 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     return concatenate(arrays, axis)
 
 
-@composite(static_argnames=("axis", "dtype"))
 def _stack(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
     if dtype is None:
         arrays = tuple(promote_dtypes("stack", *arrays))
@@ -84,6 +84,7 @@ def _stack(arrays: tuple[Array, ...], *, axis: int, dtype: Any) -> Array:
     return lax.stack(arrays, axis)
 
 
+@composite(static_argnames=("axis", "out", "dtype"))
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
     """Join arrays of one shape along a new dimension.
 
@@ -113,45 +114,54 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
 
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Return arrays with at least one dimension."""
-    out = [asarray(a) if ndim(a) else reshape(a, (1,)) for a in arys]
+    out = [a if type(a) is ArrayImpl and a.ndim else _lifted(a, 1) for a in arys]
     return out[0] if len(out) == 1 else tuple(out)
 
 
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Return arrays with at least two dimensions; new ones in front."""
-    out = [asarray(a) if ndim(a) > 1 else reshape(a, (1, size(a))) for a in arys]
+    out = [a if type(a) is ArrayImpl and a.ndim > 1 else _lifted(a, 2) for a in arys]
     return out[0] if len(out) == 1 else tuple(out)
 
 
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Return arrays with at least three dimensions."""
-    out = []
-    for a in arys:
-        n = ndim(a)
-        if n < 2:
-            out.append(reshape(a, (1, size(a), 1)))
-        else:
-            out.append(expand_dims(a, -1) if n == 2 else asarray(a))
+    out = [a if type(a) is ArrayImpl and a.ndim > 2 else _lifted(a, 3) for a in arys]
     return out[0] if len(out) == 1 else tuple(out)
 
 
+@composite(static_argnames=("rank",))
+def _lifted(a: ArrayLike, rank: int) -> Array:
+    """Return an array with at least `rank` dimensions: new ones in front, a third one behind."""
+    n = ndim(a)
+    if n >= rank:
+        return asarray(a)
+    if n == 2:
+        return expand_dims(a, -1)
+    return reshape(a, {1: (1,), 2: (1, size(a)), 3: (1, size(a), 1)}[rank])
+
+
+@composite(static_argnames=("dtype",))
 def vstack(tup: Any, dtype: Any = None) -> Array:
     """Join arrays along the first dimension; vectors become rows."""
     items = [atleast_2d(a) for a in _sequence(tup, "vstack")]
     return concatenate(items, 0, dtype)
 
 
+@composite(static_argnames=("dtype",))
 def hstack(tup: Any, dtype: Any = None) -> Array:
     """Join arrays along the second dimension, vectors along the first."""
     items = [atleast_1d(a) for a in _sequence(tup, "hstack")]
     return concatenate(items, 0 if ndim(items[0]) == 1 else 1, dtype)
 
 
+@composite(static_argnames=("dtype",))
 def dstack(tup: Any, dtype: Any = None) -> Array:
     """Join arrays along the third dimension."""
     return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
 
 
+@composite
 def column_stack(tup: Any) -> Array:
     """Join vectors as the columns of a matrix."""
     items = [a if ndim(a) > 1 else reshape(a, (size(a), 1)) for a in _sequence(tup, "column_stack")]
@@ -225,6 +235,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     return split(ary, indices_or_sections, 2)
 
 
+@composite(static_argnames=("axis",))
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Split into arrays without the dimension `axis`."""
     axis = canonicalize_axis(axis, ndim(x), "unstack")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import ArrayImpl, typeof
 from tans_lax.mesh import reshard_array
 from tans_numpy.creation import as_shape, asarray
 from tans_numpy.dims import sizes_of
@@ -25,12 +25,16 @@ type Array = Any
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the shape of an array."""
+    if type(a) is ArrayImpl:
+        return a.shape
     check_arraylike("shape", a)
     return typeof(a).shape
 
 
 def ndim(a: ArrayLike) -> int:
     """Return the number of dimensions of an array."""
+    if type(a) is ArrayImpl:
+        return a.ndim
     check_arraylike("ndim", a)
     return typeof(a).ndim
 
@@ -108,7 +112,8 @@ def reshape(
       a: any shape.
       shape: int or ints; one of them may be -1, which means what remains.
       order: "C" (last index fastest) or "F" (first index fastest).
-      copy: has no effect; results never share memory that can be written.
+      copy: whether an array that has the shape already is copied; results never share memory that
+        can be written.
       out_sharding: sharding of the result in explicit mode.
 
     Example:
@@ -118,14 +123,18 @@ def reshape(
     check_arraylike("reshape", a)
     if order not in ("C", "F"):
         raise ValueError(f"reshape: given order={order!r}, expected 'C' or 'F'.")
-    dims = resolve_shape(shape, typeof(a).size, "reshape")
+    aval = typeof(a)
+    dims = resolve_shape(shape, aval.size, "reshape")
     if out_sharding is None:
+        if dims == aval.shape and type(a) is ArrayImpl and not copy:
+            return a
         return _reshape(a, dims, order=order)
     if order != "C":
         return reshard_array(_reshape(a, dims, order=order), out_sharding)
     return _reshape(a, dims, order=order, out_sharding=out_sharding)
 
 
+@composite(static_argnames=("order", "out_sharding"))
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """Return the elements of `a` in one dimension.
 
@@ -160,6 +169,8 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
         raise ValueError(
             f"transpose: given axes {axes} for an array with {n} dimensions, expected each once."
         )
+    if n < 2 and type(a) is ArrayImpl:
+        return a
     return _transpose(a, axes=axes)
 
 
@@ -187,6 +198,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     return swapaxes(x, -1, -2)
 
 
+@composite(static_argnames=("axis1", "axis2"))
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Swap two dimensions."""
     check_arraylike("swapaxes", a)
@@ -196,6 +208,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     return _transpose(a, axes=tuple(axes))
 
 
+@composite(static_argnames=("source", "destination"))
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     """Move dimensions to other positions; the others keep their order.
 

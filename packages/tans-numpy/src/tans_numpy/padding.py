@@ -63,10 +63,19 @@ def pad(
       >>> pad(jnp.array([1, 2]), 1)
       Array([0, 1, 2, 0], dtype=int32)
     """
+    if callable(mode):
+        check_arraylike("pad", array)
+        widths = _widths(pad_width, typeof(array).ndim)
+        return _pad_by_function(asarray(array), widths, mode, kwargs)
+    if type(pad_width) is list:
+        pad_width = tuple(tuple(w) if type(w) is list else w for w in pad_width)
+    return _pad(array, pad_width, mode, **kwargs)
+
+
+@composite(static_argnames=("pad_width", "mode", "stat_length", "reflect_type"))
+def _pad(array: ArrayLike, pad_width: Any, mode: str, **kwargs: Any) -> Array:
     check_arraylike("pad", array)
     widths = _widths(pad_width, typeof(array).ndim)
-    if callable(mode):
-        return _pad_by_function(asarray(array), widths, mode, kwargs)
     if mode not in _OPTIONS:
         raise NotImplementedError(
             f"pad: given mode {mode!r}, expected one of {', '.join(map(repr, _OPTIONS))}."
@@ -145,12 +154,10 @@ def _as(value: Any, dtype: Any) -> Any:
     return lax.convert_element_type(value, dtype)
 
 
-@composite(static_argnames=("widths",))
 def _pad_all(a: Any, value: Any, *, widths: Widths) -> Array:
     return lax.pad(a, _as(value, typeof(a).dtype), tuple((lo, hi, 0) for lo, hi in widths))
 
 
-@composite(static_argnames=("widths",))
 def _pad_sides(a: Any, sides: Any, *, widths: Widths) -> Array:
     dtype = typeof(a).dtype
     for axis, (lo, hi) in enumerate(widths):
@@ -166,7 +173,6 @@ def _pad_ramp(a: Any, values: Any, *, widths: Widths) -> Array:
     return _pad_ramps(a, _sides(values, len(widths)), widths=widths)
 
 
-@composite(static_argnames=("widths",))
 def _pad_ramps(a: Any, sides: Any, *, widths: Widths) -> Array:
     dtype = typeof(a).dtype
     for axis, (lo, hi) in enumerate(widths):
@@ -185,7 +191,6 @@ def _edge(a: Any, axis: int, start: int, stop: int) -> Array:
     return lax.slice_in_dim(a, start, stop, 1, axis)
 
 
-@composite(static_argnames=("widths", "mode", "lengths"))
 def _pad_statistic(a: Any, *, widths: Widths, mode: str, lengths: Widths | None) -> Array:
     for axis, (lo, hi) in enumerate(widths):
         n = typeof(a).shape[axis]
@@ -210,7 +215,6 @@ def _repeated(x: Any, axis: int, count: int) -> Array:
     return lax.broadcast_in_dim(x, tuple(dims), tuple(range(len(dims))))
 
 
-@composite(static_argnames=("widths", "mode", "odd"))
 def _pad_from_inside(a: Any, *, widths: Widths, mode: str, odd: bool) -> Array:
     for axis, (lo, hi) in enumerate(widths):
         n = typeof(a).shape[axis]

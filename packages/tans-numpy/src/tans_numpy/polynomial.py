@@ -24,7 +24,6 @@ from tans_xla import composite
 type Array = Any
 
 
-@composite(static_argnames=("unroll",))
 def _polyval(p: Any, x: Any, *, unroll: int) -> Array:
     p, x = promote_dtypes("polyval", p, x)
     dims, n = typeof(x).shape, typeof(p).shape[0]
@@ -42,6 +41,7 @@ def _polyval(p: Any, x: Any, *, unroll: int) -> Array:
     return lax.scan(step, total, p, unroll=unroll)[0]
 
 
+@composite(static_argnames=("unroll",))
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """Evaluate a polynomial by Horner's rule.
 
@@ -193,6 +193,7 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     return concatenate([p, k]) / factor.astype(typeof(p).dtype)
 
 
+@composite(static_argnames=("N", "increasing"))
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Return powers of the elements of a vector, one row each.
 
@@ -210,11 +211,6 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     count = typeof(x).shape[0] if N is None else operator.index(N)
     if count < 0:
         raise ValueError(f"vander: given N={count}, expected at least 0.")
-    return _vander(x, count=count, increasing=bool(increasing))
-
-
-@composite(static_argnames=("count", "increasing"))
-def _vander(x: Any, *, count: int, increasing: bool) -> Array:
     powers = np.arange(count, dtype=np.int32)[None]
     return power(lax.expand_dims(x, (1,)), powers if increasing else powers[:, ::-1])
 

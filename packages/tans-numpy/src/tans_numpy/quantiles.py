@@ -25,10 +25,10 @@ from tans_xla import composite
 type Array = Any
 type Axis = Any
 
+_STATIC: Final = ("axis", "out", "overwrite_input", "method", "keepdims")
 _METHODS: Final = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
-@composite(static_argnames=("axes", "method", "keepdims", "nan", "scale"))
 def _quantile(
     a: Array, q: Any, *, axes: tuple[int, ...], method: str, keepdims: bool, nan: bool,
     scale: float = 1.0,
@@ -72,12 +72,6 @@ def _quantile(
         out = keep_dims(out, shape, tuple(i + front for i in axes))
     out = lax.convert_element_type(out, result)
     return reshape(out, (*q_shape, *typeof(out).shape[1:])) if len(q_shape) > 1 else out
-
-
-@composite(static_argnames=("axes", "keepdims", "nan"))
-def _median(a: Array, *, axes: tuple[int, ...], keepdims: bool, nan: bool) -> Array:
-    # The place 0.5 is part of the program, so that the middle elements are slices.
-    return _quantile.inline(a, 0.5, axes=axes, method="midpoint", keepdims=keepdims, nan=nan)
 
 
 def _to_last(a: Array, axes: tuple[int, ...]) -> Array:
@@ -156,7 +150,6 @@ def _pick(x: Array, place: Any, per_slice: bool) -> Array:
     return moveaxis(take_along_axis(x, moveaxis(index, 0, -1), -1, mode="clip"), -1, 0)
 
 
-@composite(static_argnames=("axes", "keepdims", "nan", "scale"))
 def _weighted(
     a: Array, q: Any, weights: Array, *, axes: tuple[int, ...], keepdims: bool, nan: bool,
     scale: float = 1.0,
@@ -216,8 +209,6 @@ def _order_statistic(
             f"{name}: given an array with shape {aval.shape}, expected at least one element along "
             f"axis {axis}."
         )
-    if weights is None and name in ("median", "nanmedian"):
-        return _median(a, axes=axes, keepdims=bool(keepdims), nan=nan)
     if weights is None:
         return _quantile(
             a, q, axes=axes, method=method, keepdims=bool(keepdims), nan=nan, scale=scale
@@ -267,7 +258,7 @@ def _plain(name: str, nan: bool, scale: float, summary: str, q: str) -> Callable
 
     statistic.__name__ = statistic.__qualname__ = name
     statistic.__doc__ = _DOC.format(summary=summary, q=q)
-    return statistic
+    return composite(static_argnames=_STATIC)(statistic)
 
 
 _SHARE, _PERCENT = "shares from 0 to 1", "percentages from 0 to 100"
@@ -280,6 +271,7 @@ nanpercentile = _plain(
 )
 
 
+@composite(static_argnames=(*_STATIC, "out_sharding"))
 def percentile(
     a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None,
@@ -296,6 +288,7 @@ def percentile(
     return of(a, q, weights) if out_sharding is None else placed(of, [a, q, weights], out_sharding)
 
 
+@composite(static_argnames=_STATIC)
 def median(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
     keepdims: bool = False,
@@ -316,6 +309,7 @@ def median(
     return _order_statistic("median", a, 0.5, axis, out, "midpoint", keepdims, None, False, 1.0)
 
 
+@composite(static_argnames=_STATIC)
 def nanmedian(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
     keepdims: bool = False,

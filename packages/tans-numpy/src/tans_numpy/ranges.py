@@ -168,22 +168,21 @@ def linspace(
     Raises:
       ValueError: `num` is negative.
     """
-    num = operator.index(_concrete(num, "linspace", "num"))
+    out = _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    if device is None:
+        return out
+    return (device_put(out[0], device), out[1]) if retstep else device_put(out, device)
+
+
+@composite(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
+def _linspace(
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    num, axis = operator.index(_concrete(num, "linspace", "num")), operator.index(axis)
     if num < 0:
         raise ValueError(f"linspace: given num={num}, expected at least 0.")
     check_arraylike("linspace", start, stop)
-    target = None if dtype is None else requested_dtype(dtype, "linspace")
-    out, step = _linspace(
-        start, stop, num=num, endpoint=bool(endpoint), dtype=target, axis=operator.index(axis)
-    )
-    out = out if device is None else device_put(out, device)
-    return (out, step) if retstep else out
-
-
-@composite(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _linspace(
-    start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int
-) -> tuple[Array, Array]:
+    dtype = None if dtype is None else requested_dtype(dtype, "linspace")
     computation = to_inexact(result_type(start, stop))
     start, stop = (
         computation.type(v) if type(v) in (int, float) else lax.convert_element_type(v, computation)
@@ -205,7 +204,7 @@ def _linspace(
         if dtype.kind in "iu":
             out = lax.floor(out)
         out = lax.convert_element_type(out, dtype)
-    return out, step
+    return (out, step) if retstep else out
 
 
 def _blend(start: Any, stop: Any, step: Any, num: int, divisor: int, endpoint: bool) -> Array:

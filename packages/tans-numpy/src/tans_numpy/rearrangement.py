@@ -51,11 +51,7 @@ def concrete_ints(x: Any, name: str, option: str) -> np.ndarray:
     return out.astype(np.int64)
 
 
-@composite(static_argnames=("axes",))
-def _flip(m: Array, *, axes: tuple[int, ...]) -> Array:
-    return lax.rev(m, axes)
-
-
+@composite(static_argnames=("axis",))
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     """Reverse the order of elements along some dimensions.
 
@@ -68,7 +64,7 @@ def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
       Array([3, 2, 1], dtype=int32)
     """
     check_arraylike("flip", m)
-    return _flip(m, axes=canonicalize_axes(axis, typeof(m).ndim, "flip"))
+    return lax.rev(m, canonicalize_axes(axis, typeof(m).ndim, "flip"))
 
 
 def flipud(m: ArrayLike) -> Array:
@@ -89,6 +85,7 @@ def fliplr(m: ArrayLike) -> Array:
     return flip(m, 1)
 
 
+@composite(static_argnames=("k", "axes"))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """Rotate by quarter turns in the plane of two dimensions, from the first to the second.
 
@@ -136,6 +133,7 @@ def _roll_dynamic(a: Array, shift: Any, *, axis: int) -> Array:
     return lax.dynamic_slice_in_dim(twice, lax.sub(dtype.type(n), shift), n, axis)
 
 
+@composite(static_argnames=("shift", "axis"))
 def roll(
     a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[int] | None = None
 ) -> Array:
@@ -287,6 +285,7 @@ def _check_counts(shape: tuple[int, ...], values: np.ndarray | None, n: int) -> 
         raise ValueError("repeat: given a negative number of repeats, expected at least 0.")
 
 
+@composite(static_argnames=("axis",))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Join values to the end of an array; both are flattened if `axis` is None.
 

@@ -68,7 +68,6 @@ rint = _to_integer(
 )
 
 
-@composite(static_argnames=("decimals",))
 def _round(a: Any, *, decimals: int) -> Array:
     aval = typeof(a)
     dtype = aval.dtype
@@ -83,13 +82,14 @@ def _round(a: Any, *, decimals: int) -> Array:
         return _complex_half_to_even(a)
     factor = scalar_like(a, 10.0 ** abs(decimals))
     if dtypes.is_complex(dtype):
-        parts = (_round.inline(v, decimals=decimals) for v in (lax.real(a), lax.imag(a)))
+        parts = (_round(v, decimals=decimals) for v in (lax.real(a), lax.imag(a)))
         return lax.complex(*parts)
     if decimals > 0:
         return lax.div(_half_to_even(lax.mul(a, factor)), factor)
     return lax.mul(_half_to_even(lax.div(a, factor)), factor)
 
 
+@composite(static_argnames=("decimals", "out"))
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Round to a number of decimals; halves go to even.
 

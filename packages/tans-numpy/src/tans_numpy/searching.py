@@ -24,10 +24,10 @@ from tans_xla import composite
 
 type Array = Any
 
+_ARG_STATIC: Final = ("axis", "out", "keepdims")
 _FEW: Final = 64  # length up to which comparing all pairs beats bisection
 
 
-@composite(static_argnames=("axis", "keepdims", "kind", "nan"))
 def _arg_extremum(a: Array, *, axis: int | None, keepdims: bool, kind: str, nan: bool) -> Array:
     aval = typeof(a)
     if aval.dtype == np.bool_:
@@ -69,6 +69,7 @@ def _arg(a: ArrayLike, axis: Any, out: Any, keepdims: Any, kind: str, nan: bool 
     return _arg_extremum(a, axis=at, keepdims=bool(keepdims), kind=kind, nan=nan)
 
 
+@composite(static_argnames=_ARG_STATIC)
 def argmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -86,6 +87,7 @@ def argmax(
     return _arg(a, axis, out, keepdims, "argmax")
 
 
+@composite(static_argnames=_ARG_STATIC)
 def argmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -93,6 +95,7 @@ def argmin(
     return _arg(a, axis, out, keepdims, "argmin")
 
 
+@composite(static_argnames=_ARG_STATIC)
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -100,6 +103,7 @@ def nanargmax(
     return _arg(a, axis, out, keepdims, "argmax", nan=True)
 
 
+@composite(static_argnames=_ARG_STATIC)
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -200,17 +204,13 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -
 
 
 @composite(static_argnames=("axis", "keepdims"))
-def _count_nonzero(a: Array, *, axis: tuple[int, ...], keepdims: bool) -> Array:
-    counts = lax.convert_element_type(as_bool(a), dtypes.default_int())
-    out = lax.reduce_sum(counts, axis)
-    return keep_dims(out, typeof(a).shape, axis) if keepdims else out
-
-
 def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: bool = False) -> Array:
     """Count the elements that differ from zero, along some dimensions or all."""
     check_arraylike("count_nonzero", a)
     axes = canonicalize_axes(axis, typeof(a).ndim, "count_nonzero")
-    return _count_nonzero(a, axis=axes, keepdims=bool(keepdims))
+    counts = lax.convert_element_type(as_bool(a), dtypes.default_int())
+    out = lax.reduce_sum(counts, axes)
+    return keep_dims(out, typeof(a).shape, axes) if keepdims else out
 
 
 def _comparison(v: Array, side: str) -> Any:
@@ -229,7 +229,6 @@ def _comparison(v: Array, side: str) -> Any:
     return goes_before
 
 
-@composite(static_argnames=("side",))
 def _count_before(a: Array, v: Array, *, side: str) -> Array:
     """Compare all pairs, which is fastest for short vectors: a fused sum, without a gather."""
     a, v = promote_dtypes("searchsorted", a, v)
@@ -240,7 +239,6 @@ def _count_before(a: Array, v: Array, *, side: str) -> Array:
     return lax.reduce_sum(lax.convert_element_type(before, dtypes.default_int()), (len(dims),))
 
 
-@composite(static_argnames=("side",))
 def _searchsorted(a: Array, v: Array, *, side: str) -> Array:
     a, v = promote_dtypes("searchsorted", a, v)
     index = dtypes.default_int()
@@ -261,6 +259,7 @@ def _searchsorted(a: Array, v: Array, *, side: str) -> Array:
     return lax.fori_loop(0, n.bit_length(), halve, start)[0]
 
 
+@composite(static_argnames=("side", "method"))
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *,
     method: str = "scan",

@@ -25,6 +25,7 @@ type Array = Any
 
 @composite
 def _where(condition: Any, x: Any, y: Any) -> Array:
+    check_arraylike("where", condition, x, y)
     condition = as_bool(condition)
     x, y = promote_dtypes("where", x, y)
     shapes = [typeof(v).shape for v in (condition, x, y)]
@@ -66,12 +67,18 @@ def where(
             "where: given one of x and y, or size= together with them; expected both x and y, or "
             "neither. Use where(condition, x, y) or nonzero(condition, size=n)."
         )
-    check_arraylike("where", condition, x, y)
     return _where(condition, x, y)
 
 
 @composite
 def _clip(a: Any, lo: Any, hi: Any) -> Array:
+    given = [v for v in (a, lo, hi) if v is not None]
+    check_arraylike("clip", *given)
+    if any(issubdtype(typeof(v).dtype, np.complexfloating) for v in given):
+        raise ValueError(
+            "clip: given complex operands, expected real ones: complex numbers have no order. "
+            "Clip the real and imaginary parts."
+        )
     if lo is not None:
         a = maximum.inline(a, lo)
     return a if hi is None else minimum.inline(a, hi)
@@ -100,20 +107,15 @@ def clip(
     Raises:
       ValueError: complex operands.
     """
-    check_arraylike("clip", *(v for v in (arr, min, max) if v is not None))
-    dtype = typeof(arr).dtype
-    if any(
-        v is not None and issubdtype(typeof(v).dtype, np.complexfloating) for v in (arr, min, max)
-    ):
-        raise ValueError(
-            "clip: given complex operands, expected real ones: complex numbers have no order. "
-            "Clip the real and imaginary parts."
-        )
-    if not typeof(arr).weak_type:
-        min, max = _bound(min, dtype, True), _bound(max, dtype, False)
+    if type(min) is int or type(max) is int:
+        check_arraylike("clip", arr)
+        aval = typeof(arr)
+        if aval.dtype.kind not in "fc" and not aval.weak_type:
+            min, max = _bound(min, aval.dtype, True), _bound(max, aval.dtype, False)
     return _clip(arr, min, max)
 
 
+@composite
 def select(
     condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: Any = 0
 ) -> Array:

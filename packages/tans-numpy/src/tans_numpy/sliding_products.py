@@ -11,7 +11,6 @@ from tans_xla import composite
 type Array = Any
 
 
-@composite(static_argnames=("mode", "precision", "dtype", "convolve"))
 def _slide(a: Any, v: Any, *, mode: str, precision: Any, dtype: Any, convolve: bool) -> Array:
     """Slide the shorter vector along the longer one.
 
@@ -52,6 +51,7 @@ def _product(
     return _slide(a, v, mode=mode, precision=precision, dtype=dtype, convolve=convolve)
 
 
+@composite(static_argnames=("mode", "precision", "preferred_element_type"))
 def convolve(
     a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Any = None,
     preferred_element_type: Any = None,
@@ -76,6 +76,7 @@ def convolve(
     return _product("convolve", a, v, mode, precision, preferred_element_type, True)
 
 
+@composite(static_argnames=("mode", "precision", "preferred_element_type"))
 def correlate(
     a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None,
     preferred_element_type: Any = None,

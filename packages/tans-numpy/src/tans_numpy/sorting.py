@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike
 from tans_xla import composite
 
 type Array = Any
+
+_STATIC: Final = ("axis", "kind", "order", "stable", "descending")
 
 
 def _check_options(name: str, kind: Any, order: Any) -> None:
@@ -32,12 +34,7 @@ def _on_axis(a: ArrayLike, axis: Any, name: str) -> tuple[ArrayLike, int]:
     return a, canonicalize_axis(axis, typeof(a).ndim, name)
 
 
-@composite(static_argnames=("axis", "stable", "descending"))
-def _sort(a: Array, *, axis: int, stable: bool, descending: bool) -> Array:
-    out = lax.sort(a, dimension=axis, is_stable=stable)
-    return lax.rev(out, (axis,)) if descending else out
-
-
+@composite(static_argnames=_STATIC)
 def sort(
     a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None,
     stable: bool = True, descending: bool = False,
@@ -62,10 +59,10 @@ def sort(
     """
     a, axis = _on_axis(a, axis, "sort")
     _check_options("sort", kind, order)
-    return _sort(a, axis=axis, stable=bool(stable), descending=bool(descending))
+    out = lax.sort(a, dimension=axis, is_stable=bool(stable))
+    return lax.rev(out, (axis,)) if descending else out
 
 
-@composite(static_argnames=("axis", "stable", "descending", "dtype"))
 def _argsort(a: Array, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Array:
     index = lax.broadcasted_iota(dtype, typeof(a).shape, axis, out_sharding=partitions_like(a))
     if not descending:
@@ -76,6 +73,7 @@ def _argsort(a: Array, *, axis: int, stable: bool, descending: bool, dtype: Any)
     return lax.rev(out, (axis,))
 
 
+@composite(static_argnames=(*_STATIC, "dtype"))
 def argsort(
     a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: None = None,
     stable: bool = True, descending: bool = False, dtype: Any = None,
@@ -97,7 +95,6 @@ def argsort(
     return _argsort(a, axis=axis, stable=bool(stable), descending=bool(descending), dtype=index)
 
 
-@composite(static_argnames=("axis", "batch"))
 def _lexsort(keys: tuple[Array, ...], *, axis: int, batch: int) -> Array:
     index = lax.broadcasted_iota(dtypes.default_int(), typeof(keys[0]).shape, axis)
     order = index
@@ -110,6 +107,7 @@ def _lexsort(keys: tuple[Array, ...], *, axis: int, batch: int) -> Array:
     return order
 
 
+@composite(static_argnames=("axis", "batch_size"))
 def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
     """Return the indices that sort by several keys, the last one first.
 
@@ -143,6 +141,7 @@ def _check_kth(kth: int, a: ArrayLike, axis: int, name: str) -> None:
         raise ValueError(f"{name}: given kth={kth} for {n} elements, expected {-n} to {n - 1}.")
 
 
+@composite(static_argnames=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Return elements so that the kth is in its sorted place, smaller ones before it.
 
@@ -159,6 +158,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     return sort(a, axis)
 
 
+@composite(static_argnames=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Return the indices that partition an array; see `partition`."""
     a, axis = _on_axis(a, axis, "argpartition")
@@ -166,6 +166,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     return argsort(a, axis)
 
 
+@composite
 def sort_complex(a: ArrayLike) -> Array:
     """Return the elements sorted, as complex numbers.
 
@@ -177,19 +178,18 @@ def sort_complex(a: ArrayLike) -> Array:
     return out.astype(dtypes.canonicalize(wide))
 
 
-@composite(static_argnames=("k", "axis"))
 def _largest(a: Array, *, k: int, axis: int) -> tuple[Array, Array]:
     values, index = lax.top_k(a, k, axis=axis)
     return values, lax.convert_element_type(index, np.dtype(np.int32))
 
 
-@composite(static_argnames=("k", "axis"))
 def _smallest(a: Array, *, k: int, axis: int) -> tuple[Array, Array]:
     index = lax.broadcasted_iota(np.dtype(np.int32), typeof(a).shape, axis)
     values, index = lax.sort((a, index), dimension=axis, num_keys=1)
     return lax.slice_in_dim(values, 0, k, 1, axis), lax.slice_in_dim(index, 0, k, 1, axis)
 
 
+@composite(static_argnames=("k", "axis", "mode", "sorted"))
 def top_k(
     a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
 ) -> tuple[Array, Array]:  # fmt: skip

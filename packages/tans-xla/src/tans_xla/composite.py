@@ -31,19 +31,22 @@ class _Composite(Jitted):
 
         So all ways to write one call share its program. Dynamic arguments keep their order.
         """
-        static = self.options.static_argnums
-        if not self.options.static_argnames:
+        options = self.options
+        if not options.static_argnames:
             return args, kwargs
         parameters = signature(self.fun).parameters
+        names = [p.name for p in parameters.values() if p.kind is not p.POSITIONAL_ONLY]
+        first = len(parameters) - len(names)
         n = len(args)
-        while n and n - 1 in static:
+        while n > first and n - 1 in options.static_argnums:
             n -= 1
-        named = dict(zip([*parameters][n:], args[n:], strict=False))
+        named = dict(zip(names[n - first :], args[n:], strict=False))
         if named.keys() & kwargs:
             return args, kwargs  # given twice: the function itself raises
         kwargs = {**kwargs, **named}
-        for name in self.options.static_argnames:
-            if name in kwargs and _same(kwargs[name], parameters[name].default):
+        for name in options.static_argnames:
+            parameter = parameters.get(name)
+            if parameter and name in kwargs and _same(kwargs[name], parameter.default):
                 del kwargs[name]
         return args[:n], kwargs
 

@@ -57,21 +57,26 @@ def take_along_axis(
       >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1).tolist()
       [[1, 3], [2, 5]]
     """
+    return _take_along_axis(
+        arr, indices, axis, mode, fill_scalar(fill_value), wrap_negative_indices
+    )
+
+
+@composite(static_argnames=("axis", "mode", "fill_value", "wrap"))
+def _take_along_axis(
+    arr: Value, indices: Value, axis: int | None, mode: Any, fill_value: Any, wrap: bool
+) -> Array:
     check_arrays("take_along_axis", arr, indices)
     mode = FILL if mode is None else GatherScatterMode.from_any(mode)
     axis, flat = _along_axis("take_along_axis", arr, indices, axis)
-    static = (axis, flat, mode, fill_scalar(fill_value), wrap_negative_indices)
+    static = (axis, flat, mode, fill_value, wrap)
     if recorded.can_replay(arr, indices):
         key = ("take_along_axis", *static)
-        fun = _take_along_axis.inline  # pyright: ignore[reportFunctionMemberAccess]
-        return recorded.call(key, lambda a, i: fun(a, i, *static), [arr, indices])
-    return _take_along_axis(arr, indices, *static)
+        return recorded.call(key, lambda a, i: _taken(a, i, *static), [arr, indices])
+    return _taken(arr, indices, *static)
 
 
-@composite(
-    static_argnames=("axis", "flat", "mode", "fill_value", "wrap"),
-)
-def _take_along_axis(
+def _taken(
     arr: Value,
     indices: Value,
     axis: int,

@@ -66,6 +66,20 @@ def take(
       >>> jnp.take(jnp.arange(3) * 10, jnp.array([2, 0])).tolist()
       [20, 0]
     """
+    return _take(
+        a, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_scalar(fill_value)
+    )
+
+
+@composite(
+    static_argnames=(
+        "axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"
+    )
+)  # fmt: skip
+def _take(
+    a: Value, indices: Value, axis: int | None, out: Any, mode: str | None, unique_indices: bool,
+    indices_are_sorted: bool, fill_value: Any,
+) -> Array:  # fmt: skip
     if out is not None:
         raise NotImplementedError(
             "take: given an array as out, expected None: arrays are immutable. Use the result."
@@ -96,18 +110,14 @@ def take(
             f"take: given {typeof(indices).size} indices for an axis of size 0, expected none. "
             "Check the size first."
         )
-    static = (shape, axis, mode, unique_indices, indices_are_sorted, fill_scalar(fill_value))
+    static = (shape, axis, mode, unique_indices, indices_are_sorted, fill_value)
     if recorded.can_replay(a, indices):
         key = ("take", *static)
-        fun = _take.inline  # pyright: ignore[reportFunctionMemberAccess]
-        return recorded.call(key, lambda a, i: fun(a, i, *static), [a, indices])
-    return _take(a, indices, *static)
+        return recorded.call(key, lambda a, i: _taken(a, i, *static), [a, indices])
+    return _taken(a, indices, *static)
 
 
-@composite(
-    static_argnames=("shape", "axis", "mode", "unique_indices", "indices_are_sorted", "fill_value"),
-)
-def _take(
+def _taken(
     a: Value,
     indices: Value,
     shape: tuple[int, ...],

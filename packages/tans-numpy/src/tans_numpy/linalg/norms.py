@@ -29,7 +29,6 @@ def _magnitude(x: Array) -> Array:
     return lax.abs(x)
 
 
-@composite(static_argnames=("axes", "keepdims", "order"))
 def _vector_norm(x: Any, order: Any = None, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     (x,) = promote_dtypes_inexact("norm", x)
     return _norm_of_order(x, 2 if order is None else order, axes, keepdims)
@@ -78,6 +77,7 @@ def _unknown_order(name: str, order: Any, kind: str) -> ValueError:
     return ValueError(f"{name}: given ord={order!r} for a {kind}, expected a number or None.")
 
 
+@composite(static_argnames=("ord", "axis", "keepdims"))
 def norm(
     x: ArrayLike, ord: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Array:  # fmt: skip
@@ -128,7 +128,6 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     return _matrix_sums(x, axes=axes, order=order, keepdims=keepdims)
 
 
-@composite(static_argnames=("axes", "order", "keepdims"))
 def _matrix_spectral(x: Any, *, axes: tuple[int, int], order: Any, keepdims: bool) -> Array:
     (x,) = promote_dtypes_inexact("norm", x)
     s = svdvals(moveaxis(x, axes, (-2, -1)))
@@ -139,7 +138,6 @@ def _matrix_spectral(x: Any, *, axes: tuple[int, int], order: Any, keepdims: boo
     return keep_dims(out, typeof(x).shape, tuple(sorted(axes))) if keepdims else out
 
 
-@composite(static_argnames=("axes", "order", "keepdims"))
 def _matrix_sums(x: Any, *, axes: tuple[int, int], order: float, keepdims: bool) -> Array:
     (x,) = promote_dtypes_inexact("norm", x)
     rows, columns = axes
@@ -151,6 +149,7 @@ def _matrix_sums(x: Any, *, axes: tuple[int, int], order: float, keepdims: bool)
     return keep_dims(out, typeof(x).shape, tuple(sorted(axes))) if keepdims else out
 
 
+@composite(static_argnames=("ord", "axis", "keepdims"))
 def vector_norm(
     x: ArrayLike, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
 ) -> Array:  # fmt: skip
@@ -172,6 +171,7 @@ def vector_norm(
     return _any_vector_norm(x, ord, axes, bool(keepdims))
 
 
+@composite(static_argnames=("ord", "keepdims"))
 def matrix_norm(
     x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro"
 ) -> Array:  # fmt: skip
@@ -188,6 +188,7 @@ def matrix_norm(
     return norm(x, ord, (-2, -1), keepdims)
 
 
+@composite(static_argnames=("p",))
 def cond(x: ArrayLike, p: Any = None) -> Array:
     """Compute condition numbers: the norm of a matrix times that of its inverse.
 
@@ -213,7 +214,6 @@ def cond(x: ArrayLike, p: Any = None) -> Array:
     return _cond(x, p=p)
 
 
-@composite(static_argnames=("p",))
 def _cond(x: Array, *, p: Any) -> Array:
     (x,) = promote_dtypes_inexact("linalg.cond", x)
     if p in (None, 2, -2):

@@ -32,6 +32,7 @@ from tans_xla import composite
 type Array = Any
 
 
+@composite
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solve ``a @ x = b``.
 
@@ -61,7 +62,6 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     return _solve(a, b)
 
 
-@composite
 def _solve(a: Array, b: Array) -> Array:
     a, b = promote_dtypes_inexact("linalg.solve", a, b)
     is_vector = typeof(b).ndim == 1
@@ -82,6 +82,7 @@ def solve_by_lu(a: Array, b: Array) -> Array:
     return triangular_solve(factors, y, **left)
 
 
+@composite
 def inv(a: ArrayLike) -> Array:
     """Invert matrices; inf or nan where they are singular.
 
@@ -96,15 +97,11 @@ def inv(a: ArrayLike) -> Array:
       [[0.5, 0.0], [0.0, 0.25]]
     """
     check_matrices("linalg.inv", a, square=True)
-    return _inv(a)
-
-
-@composite
-def _inv(a: Array) -> Array:
     (a,) = promote_dtypes_inexact("linalg.inv", a)
     return solve_by_lu(a, identity_like(a))
 
 
+@composite(static_argnames=("hermitian",))
 def pinv(
     a: ArrayLike,
     rtol: ArrayLike | None = None,
@@ -139,7 +136,6 @@ def pinv(
     return _pinv(a, rtol, hermitian=bool(hermitian))
 
 
-@composite(static_argnames=("hermitian",))
 def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     (a,) = promote_dtypes_inexact("linalg.pinv", a)
     aval = typeof(a)
@@ -155,6 +151,7 @@ def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     return lax_pinv(a, lax.stop_gradient(rtol), hermitian=hermitian)
 
 
+@composite
 def det(a: ArrayLike) -> Array:
     """Compute determinants; the derivatives are right for singular matrices too.
 
@@ -172,11 +169,6 @@ def det(a: ArrayLike) -> Array:
       5.0
     """
     check_matrices("linalg.det", a, square=True)
-    return _det(a)
-
-
-@composite
-def _det(a: Array) -> Array:
     (a,) = promote_dtypes_inexact("linalg.det", a)
     n = typeof(a).shape[-1]
     return _small_det(a, n) if 1 <= n <= 3 else lax_det(a)
