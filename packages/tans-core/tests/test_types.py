@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tans_core import ShapedArray, abstract_token, float0, same_but_weak, same_type, typeof
+from tans_core import ShapedArray, abstract_token, dtypes, float0, same_but_weak, same_type, typeof
 
 DTYPES = ["bool", "int8", "int32", "float16", "float32", "complex64"]
 SHAPES = [(), (3,), (0, 2), (2, 3, 4)]
@@ -48,15 +48,39 @@ def test_types_are_immutable():
         ShapedArray((3,), np.float32).shape = (4,)
 
 
+class Parts:
+    """A dtype of pairs of floats whose tangents are given."""
+
+    name, type, itemsize = "parts", dtypes.extended, 8
+    element_shape, element_dtype = (2,), np.dtype(np.float32)
+
+    def __init__(self, tangent_dtype):
+        self.tangent_dtype = tangent_dtype
+
+    def wrap(self, physical):
+        return physical
+
+    def unwrap(self, value):
+        return value
+
+
 @pytest.mark.parametrize(
-    ("dtype", "tangent"), [("float32", "float32"), ("complex64", "complex64"), ("int32", "float0")]
+    ("dtype", "tangent"),
+    [
+        ("float32", np.float32),
+        ("complex64", np.complex64),
+        ("int32", float0),
+        ("bool", float0),
+        (Parts(np.dtype(np.float32)), np.float32),
+        (Parts(None), float0),
+    ],
+    ids=["float32", "complex64", "int32", "bool", "extended", "extended without derivative"],
 )
 def test_tangent_type(dtype, tangent):
     aval = ShapedArray((3,), dtype).to_tangent()
-    assert aval.shape == (3,)
-    assert str(aval.str_short()).startswith({"float0": "float0"}.get(tangent, ""))
-    assert (aval.dtype == float0) == (tangent == "float0")
+    assert aval is ShapedArray((3,), tangent)
     assert ShapedArray((3,), dtype).to_cotangent() is aval
+    assert ShapedArray((3,), dtype).update(weak_type=True).to_tangent().dtype == tangent
 
 
 @pytest.mark.parametrize(
