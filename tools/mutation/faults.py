@@ -6,10 +6,12 @@ conjugate left out, a number off by one, a weak type dropped, a comparison or a 
 
 import ast
 import random
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_EQUIVALENT = tomllib.loads(Path(__file__).with_name("equivalent.toml").read_text())
 COLUMNS = ("types.py", "derivatives.py", "batching.py", "sharding.py", "lowering.py")
 _OPPOSITE = {"add": "sub", "sub": "add", "mul": "div", "div": "mul", "max": "min", "min": "max",
              "lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "sin": "cos", "cos": "sin",
@@ -31,6 +33,11 @@ class Fault:
     old: str
     new: str
 
+    @property
+    def place(self) -> str:
+        """The module's path and the line."""
+        return f"{self.path.split('src/')[-1]}:{self.line}"
+
     def apply(self, root: Path) -> str:
         """Write the faulty file; return the sound text."""
         file = root / self.path
@@ -40,8 +47,16 @@ class Fault:
         return sound
 
 
+def equivalent(fault: Fault) -> str:
+    """Return why a fault changes nothing, or an empty text where it may change something."""
+    return _EQUIVALENT.get(fault.path.split("src/")[-1], {}).get(fault.new, "")
+
+
 def sample(root: Path, count: int, seed: int) -> list[Fault]:
-    """Return `count` faults, spread over the columns, the same for the same seed and sources."""
+    """Return faults, spread over the columns, the same for the same seed and sources.
+
+    They are `count` without those that are known to change nothing, which are among them.
+    """
     rng = random.Random(seed)
     found: dict[str, list[Fault]] = {column: [] for column in COLUMNS}
     for path in sorted(root.glob("packages/*/src/**/*.py")):
@@ -50,10 +65,11 @@ def sample(root: Path, count: int, seed: int) -> list[Fault]:
     for places in found.values():
         rng.shuffle(places)
     chosen: list[Fault] = []
-    while len(chosen) < count and any(found.values()):
+    while count and any(found.values()):
         for column in COLUMNS:
-            if found[column] and len(chosen) < count:
+            if found[column] and count:
                 chosen.append(found[column].pop())
+                count -= not equivalent(chosen[-1])
     return chosen
 
 

@@ -2,7 +2,8 @@
 
 ``python tools/mutation/run.py --count 100 --seed 1`` prints each fault and whether a test caught
 it, and fails if less than ``--least`` per cent were caught. It works on a copy of the checkout. A
-test that fails is run again without the fault, and doesn't count unless it passes then.
+test that fails is run again without the fault, and doesn't count unless it passes then. A fault
+that ``equivalent.toml`` shows to change nothing is printed with the reason and not counted.
 """
 
 import argparse
@@ -40,11 +41,13 @@ def main() -> int:
         for number, fault in chosen:
             if time.monotonic() > end:
                 break
+            if reason := faults.equivalent(fault):
+                print(f"{number:3} same   {fault.place}: {reason}", flush=True)
+                continue
             start = time.monotonic()
             found, by = copy.caught(fault)
             results.append(found)
-            where = f"{fault.path.split('src/')[-1]}:{fault.line}"
-            print(f"{number:3} {'caught' if found else 'MISSED'} {where} {fault.kind}: "
+            print(f"{number:3} {'caught' if found else 'MISSED'} {fault.place} {fault.kind}: "
                   f"{' '.join(fault.old.split())[:60]} -> {' '.join(fault.new.split())[:60]}  {by} "
                   f"{time.monotonic() - start:.0f} s", flush=True)  # fmt: skip
     share = 100 * sum(results) / max(1, len(results))
