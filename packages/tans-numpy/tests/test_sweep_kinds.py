@@ -128,3 +128,75 @@ def test_byteswap_is_that_of_numpy(dtype, shape):
     assert found.dtype == x.dtype
     assert found.tobytes() == x.byteswap().tobytes()
     np.testing.assert_array_equal(jnp.asarray(x).byteswap().byteswap(), x)
+
+
+@pytest.mark.parametrize("name", ["copysign", "heaviside", "hypot", "ldexp"])
+@pytest.mark.parametrize("shape", [(4,), (4, 5)])
+def test_functions_that_select_broadcast_first(name, shape):
+    other = np.ones(shape, np.int32 if name == "ldexp" else np.float32)
+    with pytest.raises(ValueError, match=rf"{name}: given the shapes \(3,\), \(4,"):
+        getattr(jnp, name)(np.ones(3, np.float32), other)
+
+
+def weak(shape):
+    return jnp.ones(shape, int) * 2.0
+
+
+PRODUCTS = {
+    "dot": lambda a, b: jnp.dot(a, b),
+    "matmul": lambda a, b: a @ b,
+    "inner": lambda a, b: jnp.inner(a, b),
+    "vdot": lambda a, b: jnp.vdot(a, b),
+    "tensordot": lambda a, b: jnp.tensordot(a, b, 1),
+    "einsum": lambda a, b: jnp.einsum("ij,jk", a, b),
+    "matvec": lambda a, b: jnp.matvec(a, b[0]),
+    "multi_dot": lambda a, b: jnp.linalg.multi_dot([a, b]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_weak_types_are_weak(name):
+    product = PRODUCTS[name]
+    assert product(weak((3, 3)), weak((3, 3))).weak_type
+    assert product(weak((3, 3)), jnp.ones((3, 3), int)).weak_type
+    assert not product(weak((3, 3)), jnp.ones((3, 3))).weak_type
+
+
+def test_products_of_numbers_are_weak():
+    assert jnp.dot(2, 3).weak_type
+    assert jnp.vdot(2.0, 3).weak_type
+    assert not jnp.dot(2, 3, preferred_element_type=np.float32).weak_type
+
+
+def test_answers_about_weak_numbers_that_are_close_are_strong():
+    assert not jnp.isclose(1.0, weak(3)).weak_type
+
+
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
+def test_variances_have_the_complex_dtype_that_is_asked_for(name):
+    x = np.array([1, 2, 4 + 3j], np.complex64)
+    found = getattr(jnp, name)(x, dtype=np.complex64)
+    assert found.dtype == np.complex64
+    np.testing.assert_allclose(found, getattr(np, name)(x), rtol=1e-6)
+    assert getattr(jnp, name)(x.real, dtype=np.complex64).dtype == np.complex64
+    with pytest.raises(ValueError, match=rf"^{name}: given dtype=float32 for c64\[3\]"):
+        getattr(jnp, name)(x, dtype=np.float32)
+
+
+@pytest.mark.parametrize("name", ["mean", "nanmean", "var", "nanvar", "nanstd"])
+def test_means_are_no_booleans(name):
+    with pytest.raises(TypeError, match="given dtype=bool, expected numbers"):
+        getattr(jnp, name)(np.ones(3, np.float32), dtype=bool)
+    with pytest.raises(ValueError, match="std: given dtype=bool"):
+        jnp.std(np.ones(3, np.float32), dtype=bool)
+
+
+@pytest.mark.parametrize(
+    "name",
+    """sum prod max min all any mean var std nansum nanprod nanmax nanmin nanmean nanvar nanstd
+    minmax""".split(),
+)
+@pytest.mark.parametrize("where", [1, np.ones(3, np.float32)])
+def test_masks_that_are_no_booleans_are_refused_by_name(name, where):
+    with pytest.raises(ValueError, match=rf"^{name}: given where= of type"):
+        getattr(jnp, name)(np.ones(3, np.float32), where=where)

@@ -126,6 +126,37 @@ def test_iterative_solvers_solve(name, preconditioned, dtype):
     close(join(out), x, dtype)
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("restart", [2, 20])
+def test_spaces_that_grow_give_the_same_solution(kind, restart):
+    with enable_x64(kind in ("float64", "complex128")):
+        rng = np.random.default_rng(3)
+        a, b = rng.normal(size=(6, 6)) / 3 + 2 * np.eye(6), rng.normal(size=6)
+        if np.dtype(kind).kind == "c":
+            a, b = a + 0.3j * rng.normal(size=(6, 6)), b + 1j * rng.normal(size=6)
+        a, b = a.astype(kind), b.astype(kind)
+        options = {"tol": 20 * np.finfo(kind).eps, "restart": restart}
+        x, info = solvers.gmres(a, b, solve_method="incremental", **options)
+        assert info == 0
+        np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e3 * np.finfo(kind).eps)
+
+
+def test_spaces_grow_until_the_residual_is_small_enough():
+    a, b = np.diag(np.arange(1.0, 9)), np.ones(8)
+    size = {}
+    for method in ("batched", "incremental"):
+        x, _ = solvers.gmres(a, b, tol=0.1, solve_method=method)
+        size[method] = np.linalg.norm(b - a @ x) / np.linalg.norm(b)
+    assert size["batched"] < 1e-4
+    assert 1e-4 < size["incremental"] <= 0.1
+
+
+@pytest.mark.parametrize("method", ["batched", "incremental"])
+def test_singular_systems_are_solved_as_far_as_they_go(method):
+    x, _ = solvers.gmres(np.diag([1.0, 0.0]), np.array([2.0, 0.0]), solve_method=method)
+    np.testing.assert_allclose(x, [2, 0], atol=1e-6)
+
+
 def test_gmres_says_that_it_failed():
     assert solvers.gmres(jnp.eye(2), jnp.array([1.0, jnp.nan]))[1] == -1
 

@@ -71,6 +71,42 @@ def test_values_equal_scipy(name, args, dtype):
         check(mapped(*args), expected, rtol)
 
 
+@pytest.mark.parametrize("a", [0.0, -1.0, -3.0])
+@pytest.mark.parametrize("b", [1.5, 4.0])
+def test_polynomials_of_kummer_equal_scipy_far_out(a, b, dtype):
+    x = np.array([-300, -60, -2, 0, 2, 49, 51, 70, 300], dtype)
+    found = special.hyp1f1(x.dtype.type(a), x.dtype.type(b), x)
+    check(found, sp.hyp1f1(a, b, x.astype(float)), 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ((0, 0, 2), 1), ((0, -1, -2), 1), ((0, 0, 60), 1), ((1, 0, 2), np.inf),
+        ((-2, -1, 2), -np.inf), ((1.5, -1, 60), -np.inf), ((0.5, -2, 0), 1),
+    ],
+)  # fmt: skip
+def test_series_that_end_before_a_pole(args, expected):
+    assert special.hyp1f1(*map(np.float32, args)) == expected
+
+
+@pytest.mark.parametrize(("args", "expected"), [
+    ((-1, 1, -2, 0.5), 1.25), ((0, 1, -2, 0.5), 1), ((0, 0, 0, 0), 1), ((1, 1, 0, 0.5), np.inf),
+])  # fmt: skip
+def test_series_of_gauss_that_end_before_a_pole(args, expected):
+    assert special.hyp2f1(*map(np.float32, args)) == expected
+
+
+def test_slopes_of_polynomials_of_kummer():
+    slope = grad(lambda x: special.hyp1f1(np.float32(-2), np.float32(3), x))(np.float32(500))
+    np.testing.assert_allclose(slope, -2 / 3 + 2 * 500 / 12, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+def test_tails_of_pairs_have_the_default_float(kind, dtype):
+    assert special.owens_t(np.ones(2, kind), np.ones(2, kind)).dtype == dtype
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 1, 3)], ids=str)
 @pytest.mark.parametrize("name", ["dawsn", "fresnel", "sici", "spence", "wofz"])
 def test_shapes_are_kept(name, shape):
@@ -149,6 +185,8 @@ def test_spherical_harmonics_equal_scipy(dtype):
         (lambda: special.bessel_jn(1.0, v=-1), ValueError, "v=-1"),
         (lambda: special.bessel_jn(1.0, v=60), ValueError, "n_iter=50"),
         (lambda: special.sph_harm_y(1, 0, 0.1, 0.2, 1), NotImplementedError, "diff_n=1"),
+        (lambda: special.sph_harm_y(1.5, 0, 0.1, 0.2), TypeError, "given n of type f32"),
+        (lambda: special.sph_harm_y(1, 0.5, 0.1, 0.2), TypeError, "given m of type f32"),
         (lambda: special.dawsn(1j), ValueError, "real numbers"),
         (lambda: special.hyp2f1(1.0, 1.0, 2.0, 1j), ValueError, "real numbers"),
     ],

@@ -124,3 +124,48 @@ def test_cosine_transforms_of_half_precision_are_float32(name, dtype):
     found = getattr(fft, name)(x)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, getattr(scipy.fft, name)(np.arange(6.0)), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    """beta betaln boxcox boxcox1p comb gammainc gammaincc kl_div rel_entr xlogy xlog1py zeta poch
+    owens_t""".split(),
+)
+def test_shapes_of_one_rank_that_do_not_broadcast(name):
+    for shape, error in (((4,), TypeError), ((4, 5), ValueError)):
+        with pytest.raises(error, match=rf"{name}: given the shapes \(3,\), \(4,"):
+            getattr(special, name)(np.ones(3, np.float32), np.ones(shape, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x, y: special.expn(x, y), ValueError),
+        (lambda x, y: special.hyp1f1(x, x, y), ValueError),
+        (lambda x, y: special.hyp2f1(x, x, x, y), ValueError),
+        (lambda x, y: stats.truncnorm.cdf(x, x, y), ValueError),
+        (lambda x, y: stats.norm.pdf(x, y), TypeError),
+        (lambda x, y: stats.gamma.cdf(x, y), TypeError),
+        (lambda x, y: stats.binom.pmf(x, x, y), TypeError),
+    ],
+)
+def test_shapes_of_one_rank_that_do_not_broadcast_raise_as_they_are_used(call, error):
+    with pytest.raises(error, match="do not broadcast"):
+        call(np.ones(3, np.float32), np.ones(4, np.float32))
+    with pytest.raises(ValueError, match="do not broadcast"):
+        call(np.ones(3, np.float32), np.ones((4, 5), np.float32))
+
+
+@pytest.mark.parametrize(("shape", "side"), [((4, 3), "right"), ((3, 4), "left")])
+def test_bounds_of_the_iteration_of_polar_forms(shape, side):
+    a = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    expected = scipy.linalg.polar(a, side)
+    for found, wanted in zip(linalg.polar(a, side, max_iterations=12), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    u, _ = linalg.polar(a, side, max_iterations=0)
+    assert np.abs(u - expected[0]).max() > 0.1
+    other = "left" if side == "right" else "right"
+    with pytest.raises(NotImplementedError, match=r"max_iterations=3 .*Leave the bounds out"):
+        linalg.polar(a, other, max_iterations=3)
+    with pytest.raises(ValueError, match=r"eps=0\.1 for method='svd'"):
+        linalg.polar(a, side, method="svd", eps=0.1)

@@ -56,7 +56,8 @@ _PUBLIC: Final = {
         concatenate concat stack atleast_1d atleast_2d atleast_3d vstack hstack dstack
         column_stack array_split split hsplit vsplit dsplit unstack
     """,
-    "reductions": "sum prod max amax min amin all any mean var std",
+    "reductions": "sum prod max amax min amin all any mean",
+    "variances": "var std",
     "contractions": "dot matmul vdot tensordot inner outer",
     "selection": "where clip select",
     "searching": """

@@ -32,10 +32,9 @@ def _product(
     a: Array, b: Array, contracting: Any, batch: Any, precision: Any, preferred: Any,
     out_sharding: Any = None,
 ) -> Array:  # fmt: skip
-    if preferred is None:
-        preferred = typeof(a).dtype
     weak = typeof(a).weak_type and typeof(b).weak_type
-    del weak
+    if preferred is None and not weak:  # a dtype that is asked for is strong
+        preferred = typeof(a).dtype
     return lax.dot_general(
         a, b, (contracting, batch), precision=precision, preferred_element_type=preferred,
         out_sharding=out_sharding,

@@ -149,6 +149,8 @@ def _einsum(
     text = _explicit(subscripts, shapes)
     stack = list(promote_dtypes("einsum", *operands))
     dtype = typeof(stack[0]).dtype if preferred is None else preferred
+    weak = preferred is None and all(typeof(x).weak_type for x in stack)
+    accumulated = None if weak else dtype  # a dtype that is asked for is strong
     product = dot_general or lax.dot_general
     steps = list(plan(text, shapes, optimize))
     for number, (positions, step) in enumerate(steps):
@@ -160,7 +162,7 @@ def _einsum(
         if len(taken) == 1:
             stack.append(_one(taken[0], names[0], output, wanted))
         else:
-            stack.append(_two(taken, names, output, precision, dtype, product, wanted))
+            stack.append(_two(taken, names, output, precision, accumulated, product, wanted))
     (out,) = stack
     return out if typeof(out).dtype == dtype else lax.convert_element_type(out, dtype)
 

@@ -9,7 +9,16 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, slots, typeof
-from tans_numpy import contractions, creation, filled, joining, manipulation, reductions, selection
+from tans_numpy import (
+    contractions,
+    creation,
+    filled,
+    joining,
+    manipulation,
+    reductions,
+    selection,
+    variances,
+)
 from tans_numpy.indexing import at, getitem, take
 from tans_numpy.rounding import round as round_
 from tans_xla import composite
@@ -188,8 +197,8 @@ _METHODS: Final[dict[str, Any]] = {
     "max": reductions.max,
     "min": reductions.min,
     "mean": reductions.mean,
-    "var": reductions.var,
-    "std": reductions.std,
+    "var": variances.var,
+    "std": variances.std,
     "all": reductions.all,
     "any": reductions.any,
     "clip": selection.clip,

@@ -7,8 +7,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, typeof
-from tans_numpy import reductions
-from tans_numpy.creation import requested_dtype
+from tans_numpy import reductions, variances
 from tans_numpy.dims import repeat_to
 from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, refuse_out
 from tans_numpy.reductions import keep_dims
@@ -59,6 +58,7 @@ def _sum_like(name: str, reduce: Callable[..., Array], unit: int, summary: str) 
         where: ArrayLike | None = None,
     ) -> Array:
         check_arraylike(name, a)
+        reductions.check_mask(name, where)
         a = _without_nan(a, unit)
         return reduce(a, axis, dtype, out, keepdims, initial, where)
 
@@ -96,6 +96,7 @@ def _extremum_like(name: str, kind: str, summary: str) -> Any:
     ) -> Array:
         check_arraylike(name, a)
         refuse_out(out, name)
+        reductions.check_mask(name, where)
         axes = canonicalize_axes(axis, typeof(a).ndim, name)
         return _nan_extremum(a, initial, where, axes=axes, keepdims=bool(keepdims), kind=kind)
 
@@ -114,7 +115,7 @@ def _present(a: Any, where: Any) -> Any:
     """Return where elements count: not nan, and selected."""
     there = lax.bitwise_not(isnan(a))
     return there if where is None else lax.bitwise_and(
-        there, repeat_to(reductions.as_bool(where), typeof(a).shape)
+        there, repeat_to(where, typeof(a).shape)
     )  # fmt: skip
 
 
@@ -133,6 +134,7 @@ def nanmean(
       where: booleans that broadcast to `a`; elements where it is False are left out.
     """
     check_arraylike("nanmean", a)
+    reductions.check_mask("nanmean", where)
     if dtypes.is_inexact(typeof(a).dtype):
         where = _present(a, where)
     return reductions.mean(a, axis, dtype, out, keepdims, where=where)
@@ -146,13 +148,21 @@ def nanvar(
 
     It is computed in floating point and then converted to `dtype`, which may be an integer dtype.
     """
-    check_arraylike("nanvar", a)
+    return _nan_variance("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean)
+
+
+def _nan_variance(
+    name: str, a: Any, axis: Axis, dtype: Any, out: None, ddof: Any, keepdims: bool, where: Any,
+    mean: Any,
+) -> Array:  # fmt: skip
+    check_arraylike(name, a)
+    reductions.check_mask(name, where)
+    target = variances.check_variance_dtype(name, a, dtype)
     if dtypes.is_inexact(typeof(a).dtype):
         where = _present(a, where)
-    target = None if dtype is None else requested_dtype(dtype, "nanvar")
     if target is None or target.kind not in "iu":
-        return reductions.var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    found = reductions.var(a, axis, None, out, ddof, keepdims, where=where, mean=mean)
+        return variances.var(a, axis, target, out, ddof, keepdims, where=where, mean=mean)
+    found = variances.var(a, axis, None, out, ddof, keepdims, where=where, mean=mean)
     return lax.convert_element_type(found, target)
 
 
@@ -161,7 +171,7 @@ def nanstd(
     keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
     """Return the root of `nanvar`, same arguments."""
-    return lax.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
+    return lax.sqrt(_nan_variance("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean))
 
 
 def minmax(
@@ -178,6 +188,7 @@ def minmax(
       initial: value to start with, or a pair of values.
       where: booleans that broadcast to `a`; needs `initial`.
     """
+    reductions.check_mask("minmax", where)
     low, high = initial if isinstance(initial, tuple) else (initial, initial)
     return (
         reductions.min(a, axis, out, keepdims, low, where),

@@ -10,6 +10,7 @@ from tans_core.dtype_queries import finfo, issubdtype
 from tans_numpy.creation import asarray
 from tans_numpy.operands import (
     ArrayLike,
+    broadcast_shapes,
     check_arraylike,
     promote_dtypes,
     promote_dtypes_inexact,
@@ -171,6 +172,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     refuse_complex("ldexp", x1, error=ValueError)
     if typeof(x2).dtype.kind not in "biu":
         raise ValueError(f"ldexp: given an exponent of {typeof(x2).dtype}, expected integers.")
+    broadcast_shapes("ldexp", typeof(x1).shape, typeof(x2).shape)
     (x1,) = promote_dtypes_inexact("ldexp", x1)
     return _scaled(x1, lax.convert_element_type(x2, np.dtype(np.int32)))
 
@@ -269,6 +271,7 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """
     check_arraylike("heaviside", x1, x2)
     refuse_complex("heaviside", x1, x2)
+    broadcast_shapes("heaviside", typeof(x1).shape, typeof(x2).shape)
     x, y = promote_inexact("heaviside", x1, x2)
     zero, one = scalar_like(x, 0), scalar_like(x, 1)
     return where(x < zero, zero, where(x > zero, one, where(x == zero, y, x)))

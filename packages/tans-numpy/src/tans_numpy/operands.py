@@ -227,13 +227,7 @@ def promote_shapes(name: str, *args: Value) -> list[Value]:
 
 def _aligned(name: str, args: Sequence[Value]) -> list[Value]:
     shapes = [typeof(x).shape for x in args]
-    try:
-        rank = len(broadcast_shapes(name, *shapes))
-    except ValueError as error:
-        # Operands that need no new dimensions are refused by the operation itself, as lax does.
-        if len({len(shape) for shape in shapes if shape}) == 1:
-            raise TypeError(*error.args) from None
-        raise
+    rank = len(common_shape(name, *shapes))
     if any(0 < len(shape) < rank for shape in shapes):
         _check_rank_promotion(name, args)
     out = []
@@ -260,6 +254,22 @@ def _check_rank_promotion(name: str, args: Sequence[Value]) -> None:
     if mode == "raise":
         raise ValueError(text)
     warnings.warn(text, stacklevel=4)
+
+
+def common_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of the results of elementwise functions, as `broadcast_shapes`.
+
+    Raises:
+      TypeError: the shapes have one rank and do not broadcast.
+      ValueError: shapes of different ranks do not broadcast.
+    """
+    try:
+        return broadcast_shapes(name, *shapes)
+    except ValueError as error:
+        # Operands that need no new dimensions are refused by the operation itself, as lax does.
+        if len({len(shape) for shape in shapes if shape}) == 1:
+            raise TypeError(*error.args) from None
+        raise
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.operands import (
     ArrayLike,
+    broadcast_shapes,
     check_arraylike,
     promote,
     promote_inexact,
@@ -106,6 +107,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """
     check_arraylike("copysign", x1, x2)
     refuse_complex("copysign", x1, x2)
+    broadcast_shapes("copysign", typeof(x1).shape, typeof(x2).shape)
     x, y = promote_inexact("copysign", x1, x2)
     size = lax.abs(x)
     # The sign counts in the result's type: a weak size beside a strong sign is strong.
@@ -121,7 +123,8 @@ def _isclose(a: Any, b: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Array:
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
     both_finite = logical_and(isfinite(a), isfinite(b))
     out = logical_or(logical_and(both_finite, near), equal(a, b))
-    return logical_or(out, logical_and(isnan(a), isnan(b))) if equal_nan else out
+    out = logical_or(out, logical_and(isnan(a), isnan(b))) if equal_nan else out
+    return lax.convert_element_type(out, np.dtype(bool))  # not weak
 
 
 def isclose(

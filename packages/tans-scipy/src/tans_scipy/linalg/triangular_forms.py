@@ -259,16 +259,16 @@ def polar(
     Args:
       a: [m, n].
       side: "right", or "left" for ``a = P U``.
-      method: "qdwh" or "svd"; singular values are used for both.
-      eps, max_iterations: accepted.
+      method: "qdwh" or "svd"; singular values are used for both unless a bound is given.
+      eps, max_iterations: bounds of the iteration of `lax.linalg.qdwh`, for "qdwh" only.
 
     Returns:
       U and P.
 
     Raises:
-      ValueError: unknown side or method, or another number of dimensions.
+      ValueError: unknown side or method, another number of dimensions, or bounds for "svd".
+      NotImplementedError: bounds for m < n, or for m > n and the left side.
     """
-    del eps, max_iterations
     if side not in ("right", "left"):
         raise ValueError(f"polar: given side={side!r}, expected 'right' or 'left'.")
     if method not in ("qdwh", "svd"):
@@ -276,10 +276,30 @@ def polar(
     (a,) = promote_dtypes_inexact("polar", a)
     if typeof(a).ndim != 2:
         raise ValueError(f"polar: given {typeof(a).ndim} dimensions, expected a matrix.")
+    if eps is not None or max_iterations is not None:
+        return _iterated_polar(a, side, method, eps=eps, max_iterations=max_iterations)
     u, s, vh = jnp.linalg.svd(a, full_matrices=False)
     if side == "right":
         return u @ vh, (jnp.conj(vh).T * s) @ vh
     return u @ vh, (u * s) @ jnp.conj(u).T
+
+
+def _iterated_polar(a: Array, side: str, method: str, **bounds: Any) -> tuple[Array, Array]:
+    given = ", ".join(f"{name}={value}" for name, value in bounds.items() if value is not None)
+    if method == "svd":
+        raise ValueError(
+            f"polar: given {given} for method='svd', expected None: singular values take no "
+            "iterations. Use method='qdwh', or leave them out."
+        )
+    m, n = typeof(a).shape
+    if (m < n) if side == "right" else (m > n):
+        raise NotImplementedError(
+            f"polar: given {given} for a matrix of shape {(m, n)} and side={side!r}, expected at "
+            "least as many rows as columns for 'right', as many columns as rows for 'left'. Leave "
+            "the bounds out."
+        )
+    u, p, *_ = lax.linalg.qdwh(a if side == "right" else jnp.conj(a).T, **bounds)
+    return (u, p) if side == "right" else (jnp.conj(u).T, p)
 
 
 def qr_multiply(

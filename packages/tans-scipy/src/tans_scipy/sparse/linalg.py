@@ -12,21 +12,9 @@ import tans_lax as lax
 import tans_numpy as jnp
 from tans_autodiff import custom_linear_solve
 from tans_core import tree, typeof
+from tans_scipy.sparse.krylov import Operator, Vector, batched, dot, incremental, norm
 
 __all__ = ("bicgstab", "cg", "gmres")
-
-type Vector = Any  # pytree of arrays
-type Operator = Callable[[Vector], Vector]
-
-
-def _dot(x: Vector, y: Vector) -> Any:
-    """Return the real part of the inner product: what real and complex methods share."""
-    parts = tree.map(lambda a, b: jnp.vdot(a, b, precision=lax.Precision.HIGHEST), x, y)
-    return sum(tree.leaves(parts))
-
-
-def _norm(x: Vector) -> Any:
-    return jnp.sqrt(jnp.real(_dot(x, x)))
 
 
 def _axpy(scale: Any, x: Vector, y: Vector) -> Vector:
@@ -35,10 +23,6 @@ def _axpy(scale: Any, x: Vector, y: Vector) -> Vector:
 
 def _minus(x: Vector, y: Vector) -> Vector:
     return tree.map(jnp.subtract, x, y)
-
-
-def _scaled(scale: Any, x: Vector) -> Vector:
-    return tree.map(lambda a: scale * a, x)
 
 
 def _as_operator(name: str, A: Any) -> Operator:
@@ -127,24 +111,24 @@ def cg(
     steps = _limit(b, maxiter)
 
     def method(matvec: Operator, rhs: Vector, x: Vector, M: Operator) -> Vector:
-        bound = jnp.maximum(tol * _norm(rhs), atol)
+        bound = jnp.maximum(tol * norm(rhs), atol)
 
         def unfinished(state: tuple) -> Any:
             _, r, _, _, k = state
-            return (_norm(r) > bound) & (k < steps)
+            return (norm(r) > bound) & (k < steps)
 
         def step(state: tuple) -> tuple:
             x, r, gamma, p, k = state
             Ap = matvec(p)
-            alpha = gamma / jnp.real(_dot(p, Ap)).astype(gamma.dtype)
+            alpha = gamma / jnp.real(dot(p, Ap)).astype(gamma.dtype)
             x, r = _axpy(alpha, p, x), _axpy(-alpha, Ap, r)
             z = M(r)
-            new = jnp.real(_dot(r, z)).astype(gamma.dtype)
+            new = jnp.real(dot(r, z)).astype(gamma.dtype)
             return x, r, new, _axpy(new / gamma, p, z), k + 1
 
         r = _minus(rhs, matvec(x))
         z = M(r)
-        start = (x, r, jnp.real(_dot(r, z)), z, 0)
+        start = (x, r, jnp.real(dot(r, z)), z, 0)
         return lax.while_loop(unfinished, step, start)[0]
 
     return _solve("cg", method, A, b, x0, M, symmetric=True)
@@ -178,26 +162,26 @@ def bicgstab(
     steps = _limit(b, maxiter)
 
     def method(matvec: Operator, rhs: Vector, x: Vector, M: Operator) -> Vector:
-        bound = jnp.maximum(tol * _norm(rhs), atol)
+        bound = jnp.maximum(tol * norm(rhs), atol)
         r0 = _minus(rhs, matvec(x))
 
         def unfinished(state: tuple) -> Any:
             _, r, *_, k = state
-            return (_norm(r) > bound) & (k < steps) & (k >= 0)
+            return (norm(r) > bound) & (k < steps) & (k >= 0)
 
         def step(state: tuple) -> tuple:
             x, r, alpha, omega, rho, p, q, k = state
-            new = _dot(r0, r)
+            new = dot(r0, r)
             beta = new / rho * alpha / omega
             p = _axpy(beta, _axpy(-omega, q, p), r)
             p_hat = M(p)
             q = matvec(p_hat)
-            alpha = new / _dot(r0, q)
+            alpha = new / dot(r0, q)
             s = _axpy(-alpha, q, r)
             s_hat = M(s)
             t = matvec(s_hat)
-            omega = _dot(t, s) / _dot(t, t)
-            early = _norm(s) <= bound  # the second half would divide by a vanishing norm
+            omega = dot(t, s) / dot(t, t)
+            early = norm(s) <= bound  # the second half would divide by a vanishing norm
             omega = jnp.where(early, 0, omega)
             x = _axpy(alpha, p_hat, _axpy(omega, s_hat, x))
             r = tree.map(lambda a, c: a - omega * c, s, t)
@@ -205,7 +189,7 @@ def bicgstab(
             broken = (omega == 0) | (alpha == 0)
             return x, r, alpha, omega, new, p, q, jnp.where(broken & ~early, -1, k + 1)
 
-        one = jnp.ones_like(_dot(r0, r0))
+        one = jnp.ones_like(dot(r0, r0))
         start = (x, r0, one, one, one, tree.map(jnp.zeros_like, r0),
                  tree.map(jnp.zeros_like, r0), 0)  # fmt: skip
         return lax.while_loop(unfinished, step, start)[0]
@@ -232,7 +216,8 @@ def gmres(
       b, x0, tol, atol, M: see `cg`.
       restart: size of the Krylov space that is built before a restart.
       maxiter: restarts at most; 10 times the size of `b` if None.
-      solve_method: "batched" or "incremental"; both do the same here.
+      solve_method: "batched" builds the whole space at each restart; "incremental" stops where the
+        residual is small enough, and applies `A` less often.
 
     Returns:
       The solution, and 0, or -1 if it or `b` holds nan.
@@ -243,26 +228,29 @@ def gmres(
     References:
       Saad and Schultz, "GMRES: a generalized minimal residual algorithm", 1986.
     """
-    if solve_method not in ("batched", "incremental"):
+    corrections = {"batched": batched, "incremental": incremental}
+    if solve_method not in corrections:
         raise ValueError(
-            f"gmres: given solve_method={solve_method!r}, expected 'batched' or 'incremental'."
+            f"gmres: given solve_method={solve_method!r}, expected 'batched' or 'incremental'. "
+            "Leave it out."
         )
+    correction = corrections[solve_method]
     size = sum(typeof(v).size for v in tree.leaves(b))
     space, steps = min(restart, size), _limit(b, maxiter)
 
     def method(matvec: Operator, rhs: Vector, x: Vector, M: Operator) -> Vector:
-        bound = jnp.maximum(tol * _norm(M(rhs)), atol)
+        bound = jnp.maximum(tol * norm(M(rhs)), atol)
 
         def residual(x: Vector) -> Vector:
             return M(_minus(rhs, matvec(x)))
 
         def unfinished(state: tuple) -> Any:
             _, r, k = state
-            return (_norm(r) > bound) & (k < steps)
+            return (norm(r) > bound) & (k < steps)
 
         def step(state: tuple) -> tuple:
             x, r, k = state
-            x = tree.map(jnp.add, x, _correction(lambda v: M(matvec(v)), r, space))
+            x = tree.map(jnp.add, x, correction(lambda v: M(matvec(v)), r, space, bound))
             return x, residual(x), k + 1
 
         return lax.while_loop(unfinished, step, (x, residual(x), 0))[0]
@@ -270,34 +258,3 @@ def gmres(
     x, _ = _solve("gmres", method, A, b, x0, M, symmetric=False)
     failed = [jnp.isnan(v).any() for v in tree.leaves((x, b))]
     return x, jnp.where(jnp.any(jnp.array(failed)), -1, 0)
-
-
-def _correction(matvec: Operator, r: Vector, space: int) -> Vector:
-    """Return the correction in a Krylov space that makes the residual smallest."""
-    length = _norm(r)
-    first = _scaled(1 / jnp.where(length == 0, 1, length), r)
-    basis = tree.map(lambda v: jnp.zeros((space + 1, *v.shape), v.dtype).at[0].set(v), first)
-    dtype = typeof(_dot(r, r)).dtype
-
-    def extend(state: tuple, k: Any) -> tuple[tuple, None]:
-        basis, h = state
-        w = matvec(tree.map(lambda v: v[k], basis))
-        scale = _norm(w)
-        coefficients = jnp.zeros(space + 1, dtype)
-        for _ in range(2):  # once more, against rounding
-            parts = tree.map(lambda v, u: jnp.tensordot(v.conj(), u, u.ndim), basis, w)
-            found = sum(tree.leaves(parts))
-            w = tree.map(lambda u, v: u - jnp.tensordot(found, v, 1), w, basis)  # noqa: B023
-            coefficients = coefficients + found
-        length = _norm(w)
-        # A vector within the space up to rounding: the space is complete.
-        length = jnp.where(length <= scale * 10 * jnp.finfo(dtype).eps, 0, length)
-        new = _scaled(jnp.where(length == 0, 0, 1 / jnp.where(length == 0, 1, length)), w)
-        basis = tree.map(lambda v, u: v.at[k + 1].set(u), basis, new)
-        return (basis, h.at[:, k].set(coefficients.at[k + 1].set(length.astype(dtype)))), None
-
-    h = jnp.zeros((space + 1, space), dtype)
-    (basis, h), _ = lax.scan(extend, (basis, h), jnp.arange(space))
-    target = jnp.zeros(space + 1, dtype).at[0].set(length.astype(dtype))
-    y = jnp.linalg.lstsq(h, target)[0]
-    return tree.map(lambda v: jnp.tensordot(y, v[:-1], 1), basis)

@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_autodiff import custom_jvp, jvp
+from tans_lax.elementwise.tangents import mul_tangent
 from tans_numpy.operands import ArrayLike
 from tans_scipy.special.gamma import gammaln, gammasgn
 from tans_scipy.special.operands import broadcast, refuse_complex
@@ -25,7 +26,10 @@ def _sum(ratio: Any, like: Array, count: int) -> Array:
 
     def step(state: tuple, k: Array) -> tuple[tuple, None]:
         term, total = state
-        term = term * ratio(k)
+        factor = ratio(k)
+        # Past its end, and past a pole of the denominator, a series keeps its value.
+        has_ended = ((term == 0) & ~jnp.isfinite(factor)) | jnp.isinf(total)
+        term = jnp.where(has_ended, 0, term * factor)
         return (term, total + term), None
 
     one = jnp.ones_like(like)
@@ -33,9 +37,19 @@ def _sum(ratio: Any, like: Array, count: int) -> Array:
     return total
 
 
+def _over(x: Array, y: Array) -> Array:
+    """Return ``x / y``; 0 where both are."""
+    return jnp.where((x == 0) & (y == 0), 0, x / y)
+
+
+def _is_end(a: Array) -> Array:
+    """Whether a series with this upper parameter ends."""
+    return (a <= 0) & (a == jnp.round(a))
+
+
 def _gamma_ratio(x: Array, y: Array) -> Array:
     """Return ``gamma(x) / gamma(y)``, 0 at the poles of the denominator."""
-    is_pole = (y <= 0) & (y == jnp.floor(y))
+    is_pole = _is_end(y)
     safe = jnp.where(is_pole, 1, y)
     ratio = gammasgn(x) * gammasgn(safe) * jnp.exp(gammaln(x) - gammaln(safe))
     return jnp.where(is_pole, 0, ratio)
@@ -43,11 +57,11 @@ def _gamma_ratio(x: Array, y: Array) -> Array:
 
 def _kummer(a: Array, b: Array, x: Array) -> Array:
     """Return M(a, b, x)."""
-    is_negative = x < 0
-    a, x = jnp.where(is_negative, b - a, a), jnp.abs(x)
-    is_far = x > _FAR
+    is_negative = (x < 0) & ~_is_end(a)
+    a, x = jnp.where(is_negative, b - a, a), jnp.where(is_negative, -x, x)
+    is_far = (x > _FAR) & ~_is_end(a) & ~_is_end(b)
     near = jnp.where(is_far, 1, x)
-    series = _sum(lambda k: (a + k) / (b + k) * near / (k + 1), near, _TERMS_1F1)
+    series = _sum(lambda k: _over((a + k) * near, b + k) / (k + 1), near, _TERMS_1F1)
     far = jnp.where(is_far, x, _FAR)
     tail = _sum(lambda k: (b - a + k) * (1 - a + k) / ((k + 1) * far), far, 24)
     # exp(x) times a power: joined, so that the transformed exponent cancels without overflow.
@@ -68,7 +82,8 @@ def _hyp1f1_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     by_a = jvp(lambda v: _kummer(v, b, x), (a,), (jnp.ones_like(a),))[1]
     by_b = jvp(lambda v: _kummer(a, v, x), (b,), (jnp.ones_like(b),))[1]
     by_x = a / b * _hyp1f1(a + 1, b + 1, x)
-    return _hyp1f1(a, b, x), by_a * a_dot + by_b * b_dot + by_x * x_dot
+    by_parameters = mul_tangent(a_dot, by_a) + mul_tangent(b_dot, by_b)
+    return _hyp1f1(a, b, x), by_parameters + by_x * x_dot
 
 
 @composite
@@ -76,7 +91,8 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """Compute Kummer's confluent hypergeometric function M(a, b, x).
 
     Args:
-      a, b, x: real, shapes that broadcast; `b` not 0, -1, -2...
+      a, b, x: real, shapes that broadcast. For a `b` of 0, -1, -2... the result is infinite, unless
+        the series ends before.
 
     Example:
       >>> round(float(hyp1f1(1.0, 1.0, 1.0)), 4)
@@ -87,14 +103,14 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
       hypergeometric functions", 2017.
     """
     refuse_complex("hyp1f1", a, b, x)
-    return _hyp1f1(*broadcast("hyp1f1", a, b, x))
+    return _hyp1f1(*broadcast("hyp1f1", a, b, x, error=ValueError))
 
 
 def _gauss(a: Array, b: Array, c: Array, x: Array) -> Array:
     """Return the series of F(a, b; c; x) for numbers from 0 to 0.9, or one that ends."""
 
     def ratio(k: Array) -> Array:
-        return (a + k) * (b + k) / ((c + k) * (k + 1)) * x
+        return _over((a + k) * (b + k) * x, c + k) / (k + 1)
 
     return _sum(ratio, x, _TERMS_2F1)
 
@@ -135,10 +151,6 @@ def _hyp2f1_value(a: Array, b: Array, c: Array, x: Array) -> Array:
     return jnp.where((x > 1) & ~ends, jnp.inf, out)
 
 
-def _is_end(a: Array) -> Array:
-    return (a <= 0) & (a == jnp.round(a))
-
-
 @custom_jvp
 def _hyp2f1(a: Value, b: Value, c: Value, x: Value) -> Array:
     return _hyp2f1_value(a, b, c, x).astype(x.dtype)
@@ -173,4 +185,4 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
       hypergeometric functions", 2017.
     """
     refuse_complex("hyp2f1", a, b, c, x)
-    return _hyp2f1(*broadcast("hyp2f1", a, b, c, x))
+    return _hyp2f1(*broadcast("hyp2f1", a, b, c, x, error=ValueError))

@@ -5,19 +5,31 @@ from typing import Any
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
-from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
+from tans_numpy.operands import (
+    ArrayLike,
+    broadcast_shapes,
+    common_shape,
+    promote_dtypes_inexact,
+)
 
 type Array = Any
 
 
-def broadcast(name: str, *args: ArrayLike) -> list[Array]:
+def broadcast(name: str, *args: ArrayLike, error: type[Exception] = TypeError) -> list[Array]:
     """Return operands of one floating-point dtype and one shape.
 
     Args:
       name: the function, for messages.
       args: arrays whose shapes broadcast, and scalars; integers become floats.
+      error: what shapes of one rank raise that do not broadcast, TypeError or ValueError.
+
+    Raises:
+      ValueError: shapes of different ranks do not broadcast.
     """
-    return list(jnp.broadcast_arrays(*promote_dtypes_inexact(name, *args)))
+    operands = promote_dtypes_inexact(name, *args)
+    check = common_shape if error is TypeError else broadcast_shapes
+    check(name, *(typeof(x).shape for x in operands))
+    return list(jnp.broadcast_arrays(*operands))
 
 
 def strong(name: str, x: ArrayLike, error: type[Exception] = ValueError) -> Array:

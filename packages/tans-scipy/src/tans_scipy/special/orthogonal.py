@@ -119,6 +119,7 @@ def sph_harm_y(
 
     Raises:
       NotImplementedError: `diff_n` is given.
+      TypeError: `n` or `m` does not hold integers.
       ConcretizationTypeError: `n` is traced and `n_max` is None.
 
     Example:
@@ -130,6 +131,12 @@ def sph_harm_y(
             f"sph_harm_y: given diff_n={diff_n}, expected None. Use grad for derivatives."
         )
     check_arraylike("sph_harm_y", n, m, theta, phi)
+    for name, x in (("n", n), ("m", m)):
+        if typeof(x).dtype.kind not in "biu":
+            raise TypeError(
+                f"sph_harm_y: given {name} of type {typeof(x).str_short()}, expected integers. "
+                "Convert it with astype(int)."
+            )
     bound = int(jnp.max(jnp.asarray(n))) if n_max is None else operator.index(n_max)
     return _sph_harm(n, m, theta, phi, bound=max(bound, 0))
 

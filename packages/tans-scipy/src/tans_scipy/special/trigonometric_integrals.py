@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_autodiff import custom_jvp
+from tans_core import dtypes
 from tans_numpy.operands import ArrayLike
 from tans_scipy.special.gamma import digamma, gammaln
 from tans_scipy.special.normal import ndtr
@@ -174,7 +175,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
       Abramowitz and Stegun, "Handbook of mathematical functions", 1964, 5.1.12 and 5.1.22.
     """
     refuse_complex("expn", n, x)
-    n, x = broadcast("expn", n, x)
+    n, x = broadcast("expn", n, x, error=ValueError)
     return _expn(lax.stop_gradient(n), x)
 
 
@@ -227,6 +228,9 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
     Args:
       h, a: real, shapes that broadcast.
 
+    Returns:
+      Array of the common shape, of the default float or the wider dtype of the operands.
+
     Example:
       >>> round(owens_t(0.0, 1.0).item(), 6)
       0.125
@@ -235,4 +239,5 @@ def owens_t(h: ArrayLike, a: ArrayLike) -> Array:
       Owen, "Tables for computing bivariate normal probabilities", 1956.
     """
     refuse_complex("owens_t", h, a)
-    return _owens_t(*broadcast("owens_t", h, a))
+    h, a, _ = broadcast("owens_t", h, a, dtypes.default_float().type(0))
+    return _owens_t(h, a)

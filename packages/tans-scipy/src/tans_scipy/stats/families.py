@@ -1,7 +1,8 @@
 """Makers of the functions of a distribution from those of its standard form.
 
 A distribution of location `loc` and scale `scale` is its standard form at ``(x - loc) / scale``;
-densities are divided by the scale, quantiles are mapped back.
+densities are divided by the scale, quantiles are mapped back. The `error` of a maker is what shapes
+of one rank raise that do not broadcast.
 """
 
 import inspect
@@ -28,8 +29,9 @@ _PARAMETERS = {"loc": "location.", "scale": "scale, positive."}
 
 
 def _public(
-    compute: Callable[..., Array], name: str, summary: str, parameters: dict[str, Any], what: str
-) -> Any:
+    compute: Callable[..., Array], name: str, summary: str, parameters: dict[str, Any], what: str,
+    error: type[Exception] = TypeError,
+) -> Any:  # fmt: skip
     """Return `compute` with a signature of its own: positional or keyword, some with defaults."""
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature(
@@ -39,7 +41,7 @@ def _public(
     def function(*args: Any, **kwargs: Any) -> Array:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        operands = broadcast(name, *bound.arguments.values())
+        operands = broadcast(name, *bound.arguments.values(), error=error)
         refuse_complex(name, operands[0])
         return compute(*operands)
 
@@ -66,7 +68,10 @@ def _parameters(first: str, shapes: str, located: bool, scaled: bool) -> dict[st
     return names
 
 
-def log_density(name: str, standard: Standard, shapes: str = "", located: bool = True) -> Any:
+def log_density(
+    name: str, standard: Standard, shapes: str = "", located: bool = True,
+    error: type[Exception] = TypeError,
+) -> Any:  # fmt: skip
     """Return ``logpdf(x, *shapes, loc, scale)``, or without location and scale."""
 
     def compute(x: Array, *rest: Array) -> Array:
@@ -77,10 +82,13 @@ def log_density(name: str, standard: Standard, shapes: str = "", located: bool =
 
     parameters = _parameters("x", shapes, located, located)
     return _public(compute, f"{name}.logpdf", "Compute the logarithm of the density.", parameters,
-                   "where to evaluate")  # fmt: skip
+                   "where to evaluate", error)  # fmt: skip
 
 
-def density(name: str, standard: Standard, shapes: str = "", located: bool = True) -> Any:
+def density(
+    name: str, standard: Standard, shapes: str = "", located: bool = True,
+    error: type[Exception] = TypeError,
+) -> Any:  # fmt: skip
     """Return ``pdf(x, *shapes, loc, scale)`` from the logarithm of the standard density."""
 
     def compute(x: Array, *rest: Array) -> Array:
@@ -90,7 +98,8 @@ def density(name: str, standard: Standard, shapes: str = "", located: bool = Tru
         return lax.exp(standard((x - loc) / scale, *given) - jnp.log(scale))
 
     parameters = _parameters("x", shapes, located, located)
-    return _public(compute, f"{name}.pdf", "Compute the density.", parameters, "where to evaluate")
+    return _public(compute, f"{name}.pdf", "Compute the density.", parameters, "where to evaluate",
+                   error)  # fmt: skip
 
 
 _CUMULATIVE = {
@@ -103,7 +112,7 @@ _CUMULATIVE = {
 
 def cumulative(
     name: str, standard: Standard, shapes: str = "", located: bool = True, *, first: str = "x",
-    scaled: bool = True,
+    scaled: bool = True, error: type[Exception] = TypeError,
 ) -> Any:  # fmt: skip
     """Return a probability as a function of a point; `name` ends in cdf, logcdf, sf or logsf."""
 
@@ -118,7 +127,7 @@ def cumulative(
 
     parameters = _parameters(first, shapes, located, located and scaled)
     summary = _CUMULATIVE[name.split(".")[-1]].format(first=first)
-    return _public(compute, name, summary, parameters, "where to evaluate")
+    return _public(compute, name, summary, parameters, "where to evaluate", error)
 
 
 def quantile(

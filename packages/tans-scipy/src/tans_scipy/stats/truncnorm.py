@@ -59,9 +59,9 @@ def _sf(z: Array, a: Array, b: Array) -> Array:
     return jnp.exp(_logsf(z, a, b))
 
 
-logpdf = log_density("truncnorm", _logpdf, "a b")
-pdf = density("truncnorm", _logpdf, "a b")
-cdf = cumulative("truncnorm.cdf", _cdf, "a b")
-logcdf = cumulative("truncnorm.logcdf", _logcdf, "a b")
-sf = cumulative("truncnorm.sf", _sf, "a b")
-logsf = cumulative("truncnorm.logsf", _logsf, "a b")
+logpdf = log_density("truncnorm", _logpdf, "a b", error=ValueError)
+pdf = density("truncnorm", _logpdf, "a b", error=ValueError)
+cdf = cumulative("truncnorm.cdf", _cdf, "a b", error=ValueError)
+logcdf = cumulative("truncnorm.logcdf", _logcdf, "a b", error=ValueError)
+sf = cumulative("truncnorm.sf", _sf, "a b", error=ValueError)
+logsf = cumulative("truncnorm.logsf", _logsf, "a b", error=ValueError)

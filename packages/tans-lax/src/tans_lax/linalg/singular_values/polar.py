@@ -49,7 +49,8 @@ def qdwh(
 
     Raises:
       TypeError: the dtype is not a float or complex dtype of 32 bits or more per part.
-      ValueError: there are more columns than rows.
+      ValueError: there are more columns than rows, or `is_hermitian` of matrices that are not
+        square.
 
     Example:
       >>> import numpy as np
@@ -67,6 +68,11 @@ def qdwh(
         raise ValueError(
             f"qdwh: given {aval.str_short(short_dtypes=False)}, expected at least as many rows as "
             "columns. Pass the adjoint and take that of the result."
+        )
+    if is_hermitian and aval.shape[-1] != aval.shape[-2]:
+        raise ValueError(
+            f"qdwh: given {aval.str_short(short_dtypes=False)} and is_hermitian=True, expected "
+            "square matrices. Leave is_hermitian out."
         )
     if dynamic_shape is not None:
         x = _only(x, dynamic_shape)
