@@ -3,9 +3,11 @@
 import threading
 
 import numpy as np
+import pytest
 
 from tans_core.cache import clear_caches
 from tans_xla import jit
+from tans_xla.mlir_context import use_context
 
 
 def run_in_threads(work, count=16):
@@ -83,3 +85,31 @@ def test_a_failing_thread_leaves_the_others_alone(toys):
                 assert n == 3
 
     run_in_threads(work)
+
+
+def test_threads_build_in_contexts_of_their_own(toys):
+    lowered = [None] * 4
+    x = np.ones(3, np.float32)
+
+    def work(i):
+        lowered[i] = jit(lambda x: toys.sin(x)).lower(x)
+
+    run_in_threads(work, len(lowered))
+    contexts = {id(stage.compiler_ir().context) for stage in lowered}
+    assert len(contexts) == len(lowered)
+    for stage in lowered:  # in another thread than lowered it
+        np.testing.assert_allclose(stage.compile()(x), np.sin(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "use", [lambda low: low.compile(), lambda low: low.as_text(), lambda low: low.cost_analysis()]
+)
+def test_a_module_waits_for_the_thread_that_builds_in_its_context(toys, use):
+    lowered = jit(lambda x: toys.sin(x)).lower(1.0)
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (use(lowered), done.set()))
+    with use_context():
+        thread.start()
+        assert not done.wait(0.3)
+    thread.join(60)
+    assert done.is_set()

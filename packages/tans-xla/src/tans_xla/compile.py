@@ -11,6 +11,7 @@ import numpy as np
 
 from tans_core import config
 from tans_xla._jaxlib import CompileOptions, DeviceAssignment, DeviceList, JaxRuntimeError
+from tans_xla.context_locks import lock_of
 
 type OptionItems = tuple[tuple[str, Any], ...]
 
@@ -189,16 +190,8 @@ def compile_module(
     options = make_options(devices, items)
     request = Request(module, name, devices, items, options, host_callbacks)
     start = time.perf_counter()
-    cache = slots.compilation_cache
-    absent = is_compile_only(devices[0])
-    if absent:
-        cache = None  # its executables can't be loaded here
-    found = cache.get(request) if cache is not None else None
-    from_cache = found is not None
-    if found is None:
-        found = _compile(request, absent)
-        if cache is not None:
-            cache.put(request, found, time.perf_counter() - start)
+    with lock_of(module.context):
+        found, from_cache = _find_or_compile(request)
     seconds = time.perf_counter() - start
     if config.log_compiles.value:
         _log.warning("compiled %s for %d device(s) in %.3f s", name, len(devices), seconds)
@@ -208,6 +201,19 @@ def compile_module(
 def is_compile_only(device: Any) -> bool:
     """Whether a device stands for absent hardware, which programs are compiled for but not run."""
     return device.client.runtime_type == "compile_only_runtime"
+
+
+def _find_or_compile(request: Request) -> tuple[Any, bool]:
+    absent = is_compile_only(request.devices[0])
+    cache = None if absent else slots.compilation_cache  # what is absent can't be loaded here
+    start = time.perf_counter()
+    found = cache.get(request) if cache is not None else None
+    if found is not None:
+        return found, True
+    found = _compile(request, absent)
+    if cache is not None:
+        cache.put(request, found, time.perf_counter() - start)
+    return found, False
 
 
 def _compile(request: Request, absent: bool) -> Any:

@@ -1,7 +1,9 @@
 """The MLIR context that modules are built in, with its caches of types, attributes and templates.
 
-A context interns types and attributes for ever, so it is replaced after a number of modules. All
-threads share the current one: building is serialised by the GIL and uniquing is thread-safe.
+A context interns types and attributes for ever, so it is replaced after a number of modules. Each
+thread has its own: the compiler loads dialects into the context of the module that it compiles,
+outside the GIL, so nothing may be built there meanwhile. Contexts have locks for modules that are
+compiled in another thread than the one that lowered them.
 """
 
 import threading
@@ -11,6 +13,7 @@ from typing import Any, Final
 from tans_core import debug_info
 from tans_core.cache import register_cache
 from tans_xla._jaxlib import TracebackToLocationCache, func, ir, make_ir_context
+from tans_xla.context_locks import lock_of
 
 _MODULES_PER_CONTEXT: Final = 256
 _FRAME_LIMIT: Final = 12
@@ -22,6 +25,7 @@ class MlirContext:
 
     def __init__(self) -> None:
         self.context = make_ir_context()
+        self.lock = lock_of(self.context)
         self.modules_built = 0
         # While a program with symbolic sizes is built: gives the value of a size.
         self.sizes: Any = None
@@ -78,12 +82,13 @@ def _code_to_filename(code: Any) -> str | None:
 
 
 class _Current(threading.local):
-    active: MlirContext | None = None
+    active: MlirContext | None = None  # the one that is being built in
+    own: MlirContext | None = None
+    generation = 0
 
 
 _current: Final = _Current()
-_lock: Final = threading.Lock()
-_shared: list[MlirContext] = []
+_generation: Final = [0]  # goes up when all threads' contexts are dropped
 
 
 def active() -> MlirContext:
@@ -95,14 +100,15 @@ def active() -> MlirContext:
 
 
 class use_context:  # noqa: N801  (a context manager in the form of a function)
-    """Context manager: activate the shared context, or the one already active in this thread."""
+    """Context manager: activate this thread's context, or the one already active in it."""
 
     __slots__ = ("_mine", "_old")
 
     def __enter__(self) -> MlirContext:
         self._old = _current.active
         if self._old is None:
-            self._mine = _current.active = _shared_context()
+            self._mine = _current.active = _own_context()
+            self._mine.lock.acquire()
             self._mine.context.__enter__()
             self._mine.unknown_location.__enter__()
             return self._mine
@@ -113,20 +119,25 @@ class use_context:  # noqa: N801  (a context manager in the form of a function)
         if self._mine is not None:
             self._mine.unknown_location.__exit__(None, None, None)
             self._mine.context.__exit__(None, None, None)
+            self._mine.lock.release()
             _current.active = self._old
 
 
-def _shared_context() -> MlirContext:
-    with _lock:
-        if not _shared or _shared[0].modules_built >= _MODULES_PER_CONTEXT:
-            _shared[:] = [MlirContext()]
-        _shared[0].modules_built += 1
-        return _shared[0]
+def _own_context() -> MlirContext:
+    own = _current.own
+    if (
+        own is None
+        or own.modules_built >= _MODULES_PER_CONTEXT
+        or _current.generation != _generation[0]
+    ):
+        own = _current.own = MlirContext()
+        _current.generation = _generation[0]
+    own.modules_built += 1
+    return own
 
 
 def _clear() -> None:
-    with _lock:
-        _shared.clear()
+    _generation[0] += 1
 
 
 register_cache(_clear)

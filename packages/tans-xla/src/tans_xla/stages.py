@@ -7,6 +7,7 @@ from tans_core import ArrayImpl, ClosedJaxpr, Jaxpr, Tracer, same_but_weak, type
 from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla._jaxlib import JaxRuntimeError
+from tans_xla.context_locks import lock_of
 from tans_xla.dispatch_object import make_dispatch
 from tans_xla.executable import Executable, check_not_deleted, load, lower, lowering_platform
 from tans_xla.jit.refs import held, run_with_refs
@@ -154,13 +155,15 @@ class Lowered(StageTypes):
           dialect: ``stablehlo`` (the default) or ``hlo`` (before optimisation).
           debug_info: whether to print locations.
         """
+        module = self._lowered.module
         if dialect in (None, "stablehlo"):
-            operation = self._lowered.module.operation
-            return operation.get_asm(enable_debug_info=debug_info)
+            with lock_of(module.context):
+                return module.operation.get_asm(enable_debug_info=debug_info)
         if dialect == "hlo":
             from tans_xla._jaxlib import hlo_text_of
 
-            return hlo_text_of(self._lowered.module, debug_info)
+            with lock_of(module.context):
+                return hlo_text_of(module, debug_info)
         raise ValueError(
             f"as_text: given dialect={dialect!r}, expected 'stablehlo' or 'hlo'. Leave it out for "
             "StableHLO."
@@ -176,7 +179,9 @@ class Lowered(StageTypes):
         """Return XLA's estimate of the program's cost before optimisation, without compiling."""
         from tans_xla._jaxlib import cost_of
 
-        return cost_of(self._lowered.module, self._placement.devices[0].client)
+        module = self._lowered.module
+        with lock_of(module.context):
+            return cost_of(module, self._placement.devices[0].client)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
         """Compile the module; `compiler_options` are added to those of `jit`.
