@@ -99,13 +99,6 @@ def test_source_lines_can_be_part_of_the_key(cache_dir):
     assert len(files(cache_dir)) == 2
 
 
-def test_flags_of_xla_are_part_of_the_key(cache_dir, monkeypatch):
-    from tans_compiler.disk_cache import keys
-
-    monkeypatch.setenv("XLA_FLAGS", "--xla_b=1 --xla_dump_to=/nowhere --xla_a=2")
-    assert keys._flags() == ["--xla_a=2", "--xla_b=1"]
-
-
 @pytest.mark.parametrize(
     ("flag", "value"),
     [
@@ -229,7 +222,7 @@ def test_a_cache_that_cannot_be_used(cache_dir, tmp_path, monkeypatch, raises, c
                 run()
         else:
             run()
-            assert "failed" in caplog.text
+            assert signing.VARIABLE in caplog.text
     finally:
         tans.config.update("jax_raise_persistent_cache_errors", False)
 

@@ -43,9 +43,12 @@ def load_executable(client: Any, blob: bytes, devices: Any, options: Any, callba
     return client.deserialize_executable(blob, device_list, options, list(callbacks))
 
 
-def debug_options_text() -> str:
-    """Return the flags of XLA that are set, with their values, one per line."""
-    options = xla_client.CompileOptions()
+def debug_options_text(options: Any = None) -> str:
+    """Return the flags of XLA in compile options with their values, one per line.
+
+    Without options they are those of the process.
+    """
+    options = options or xla_client.CompileOptions()
     return repr(options.executable_build_options.debug_options)
 
 

@@ -179,8 +179,11 @@ def compile_module(
     items: OptionItems,
     host_callbacks: Sequence[Any],
     name: str,
+    use_cache: bool = True,
 ) -> Compilation:
     """Compile a module for `devices`, or find its executable in the compilation cache.
+
+    Without `use_cache` it is compiled, because the compiler calls Python functions.
 
     Raises:
       JaxRuntimeError: the compiler rejects the module or an option.
@@ -191,7 +194,7 @@ def compile_module(
     request = Request(module, name, devices, items, options, host_callbacks)
     start = time.perf_counter()
     with lock_of(module.context):
-        found, from_cache = _find_or_compile(request)
+        found, from_cache = _find_or_compile(request, use_cache)
     seconds = time.perf_counter() - start
     if config.log_compiles.value:
         _log.warning("compiled %s for %d device(s) in %.3f s", name, len(devices), seconds)
@@ -203,9 +206,9 @@ def is_compile_only(device: Any) -> bool:
     return device.client.runtime_type == "compile_only_runtime"
 
 
-def _find_or_compile(request: Request) -> tuple[Any, bool]:
-    absent = is_compile_only(request.devices[0])
-    cache = None if absent else slots.compilation_cache  # what is absent can't be loaded here
+def _find_or_compile(request: Request, use_cache: bool) -> tuple[Any, bool]:
+    absent = is_compile_only(request.devices[0])  # then its program can't be loaded here
+    cache = slots.compilation_cache if use_cache and not absent else None
     start = time.perf_counter()
     found = cache.get(request) if cache is not None else None
     if found is not None:

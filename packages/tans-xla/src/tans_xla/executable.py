@@ -280,7 +280,12 @@ def load(
 ) -> Executable:
     """Compile a lowered module and wrap the executable."""
     made = compile_module(
-        lowered.module, placement.devices, options, lowered.host_callbacks, lowered.name
+        lowered.module,
+        placement.devices,
+        options,
+        lowered.host_callbacks,
+        lowered.name,
+        use_cache=not lowered.observed,
     )
     chosen = hlo_shardings.result_shardings(
         made.loaded, placement, out_shardings, closed.out_avals, len(lowered.effects),

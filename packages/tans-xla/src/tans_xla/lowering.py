@@ -72,6 +72,7 @@ class ModuleBuilder:
         where XLA puts the name of the call in front.
       mesh: the explicit mesh whose shardings types carry, or None.
       varying_known: whether types say along which manual axes values vary.
+      observed: whether the compiler will call Python functions.
     """
 
     def __init__(self, name: str, platforms: Sequence[str], mlir: MlirContext) -> None:
@@ -88,6 +89,7 @@ class ModuleBuilder:
         self.scope = ""
         self.mesh: Any = None
         self.varying_known = False
+        self.observed = False
 
     def unique_name(self, name: str) -> str:
         """Return `name`, made unique in the module."""

@@ -32,6 +32,7 @@ class LoweredModule(NamedTuple):
       host_callbacks: Python callables by index.
       keep_alive: objects the executable must hold.
       seconds: how long it took to lower.
+      observed: whether the compiler calls Python functions, so that it has to run.
     """
 
     module: Any
@@ -42,6 +43,7 @@ class LoweredModule(NamedTuple):
     host_callbacks: list[Any]
     keep_alive: list[Any]
     seconds: float = 0.0
+    observed: bool = False
 
 
 def lower_module(
@@ -92,6 +94,7 @@ def lower_module(
         unordered,
         builder.host_callbacks,
         builder.keep_alive,
+        observed=builder.observed,
     )
 
 

@@ -8,12 +8,14 @@ never loaded: the program is compiled again and the entry replaced.
 import logging
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tans_compiler._jaxlib import JaxRuntimeError, load_executable
 from tans_compiler.disk_cache import directory, entries, keys, signing
 from tans_core import config
+from tans_core.errors import message
 
 __all__ = ["DiskCache", "Statistics", "reset_cache", "set_cache_dir", "statistics"]
 
@@ -44,6 +46,7 @@ class DiskCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.statistics = Statistics()
+        self.complaints: set[Any] = set()
 
     def count(self, **more: float) -> None:
         """Add to the statistics."""
@@ -53,24 +56,23 @@ class DiskCache:
 
     def get(self, request: Any) -> Any:
         """Return the loaded executable of a `tans_xla.compile.Request`, or None."""
-        where = directory.active()
-        if where is None:
-            return None
-        self.count(requests=1)
         try:
+            where = directory.active()
+            if where is None:
+                return None
+            self.count(requests=1)
             return self._load(where, request)
         except (OSError, signing.NoKeyError) as error:
-            _complain(f"reading the compilation cache in {where} failed: {error}", error)
+            self._complain("reading", error)
             return None
 
     def _load(self, where: Path, request: Any) -> Any:
         name = keys.entry_name(request)
         path = where / name
         try:
-            blob = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        try:
+            blob = entries.read(path)
+            if blob is None:
+                return None
             entry = entries.unpack(name, blob, signing.key())
             client = request.devices[0].client
             loaded = load_executable(
@@ -81,19 +83,23 @@ class DiskCache:
             _log.warning(
                 "entry %s is not used: %s. %s is compiled anew.", path, error, request.name
             )
-            path.unlink(missing_ok=True)
+            with suppress(OSError):  # in a directory of somebody else
+                path.unlink(missing_ok=True)
             return None
-        os.utime(path)  # the entries used last are removed last
+        with suppress(OSError):  # somebody else's entry, or one that was removed meanwhile
+            os.utime(path)  # the entries used last are removed last
         self.count(hits=1, seconds_saved=entry.seconds)
         _log.info("found %s in the compilation cache: %s", request.name, path)
         return loaded
 
     def put(self, request: Any, executable: Any, seconds: float) -> None:
         """Store an executable that took `seconds` to compile, if it is worth it."""
-        where = directory.active()
-        if where is None or seconds < config.persistent_cache_min_compile_time_secs.value:
+        if seconds < config.persistent_cache_min_compile_time_secs.value:
             return
         try:
+            where = directory.active()
+            if where is None:
+                return
             payload = executable.client.serialize_executable(executable)
             if len(payload) < config.persistent_cache_min_entry_size_bytes.value:
                 return
@@ -101,16 +107,28 @@ class DiskCache:
             blob = entries.pack(name, payload, seconds, signing.key())
             stored = directory.write(where, name, blob)
         except (OSError, signing.NoKeyError, JaxRuntimeError) as error:
-            _complain(f"storing {request.name} in {where} failed: {error}", error)
+            self._complain(f"storing {request.name}", error)
             return
         if stored:
             self.count(stored=1)
 
-
-def _complain(text: str, error: Exception) -> None:
-    if config.raise_persistent_cache_errors.value:
-        raise error
-    _log.warning("%s", text)
+    def _complain(self, what: str, error: Exception) -> None:
+        """Raise, or log each fault once; thousands of programs may meet the same one."""
+        path = config.compilation_cache_dir.value
+        if not isinstance(error, directory.NoDirectoryError | signing.NoKeyError):
+            text = message(
+                "compilation cache",
+                f"jax_compilation_cache_dir={path!r}, where {what} failed ({error})",
+                "a directory that you can read and write",
+                "Name another one, or None to turn the cache off.",
+            )
+            error = OSError(error.errno, text) if isinstance(error, OSError) else error
+        if config.raise_persistent_cache_errors.value:
+            raise error
+        fault = (path, type(error))
+        if fault not in self.complaints:
+            self.complaints.add(fault)
+            _log.warning("%s Programs are compiled without it.", error)
 
 
 cache: Final = DiskCache()
@@ -122,6 +140,9 @@ def set_cache_dir(path: str | os.PathLike[str]) -> None:
     Args:
       path: the directory; the same as the flag ``jax_compilation_cache_dir``.
 
+    Raises:
+      OSError: the path can't be that of a directory.
+
     Example:
       >>> import tempfile
       >>> from tans_core import config_module as config
@@ -130,12 +151,16 @@ def set_cache_dir(path: str | os.PathLike[str]) -> None:
       True
       >>> config.update("jax_compilation_cache_dir", None)
     """
-    config.update("jax_compilation_cache_dir", os.fspath(path))
+    name = os.fspath(path)
+    if name and isinstance(name, str):
+        name = str(directory.absolute(name))
+    config.update("jax_compilation_cache_dir", name)
 
 
 def reset_cache() -> None:
-    """Forget the statistics and the signing key; files stay."""
+    """Forget the statistics, complaints and the signing key; files stay."""
     cache.statistics = Statistics()
+    cache.complaints.clear()
     signing.forget()
 
 

@@ -7,7 +7,10 @@ import hashlib
 import hmac
 import struct
 import zlib
+from pathlib import Path
 from typing import Final, NamedTuple
+
+from tans_compiler.disk_cache.directory import NotAFileError, open_file
 
 _MARK: Final = b"TANSXLA1"
 _SIGNATURE: Final = slice(len(_MARK), len(_MARK) + 32)
@@ -28,6 +31,24 @@ class Entry(NamedTuple):
 
     payload: bytes
     seconds: float
+
+
+def read(path: Path) -> bytes | None:
+    """Return the bytes of a file that begins like an entry; None when there is no file.
+
+    Raises:
+      BadEntryError: it is no file, or none that begins so; no more of it has been read then.
+    """
+    try:
+        with open_file(path) as file:
+            mark = file.read(len(_MARK))
+            if mark != _MARK:
+                raise BadEntryError("it is cut short or no entry of this cache")
+            return mark + file.read()
+    except FileNotFoundError:
+        return None
+    except NotAFileError as error:
+        raise BadEntryError(str(error)) from error
 
 
 def pack(name: str, payload: bytes, seconds: float, key: bytes) -> bytes:

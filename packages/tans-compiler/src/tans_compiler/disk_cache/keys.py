@@ -5,18 +5,18 @@ import hashlib
 import os
 import platform
 import re
-import sys
 from pathlib import Path
 from typing import Any, Final
 
-from tans_compiler._jaxlib import VERSION, module_bytes
+from tans_compiler._jaxlib import VERSION, debug_options_text, module_bytes
 from tans_compiler.disk_cache.directory import SUFFIX
 from tans_core import config
 from tans_xla.compile import compile_context
 
 # Flags that say where files go, or what is printed.
-_NO_PART: Final = re.compile(r"--xla_(dump_|hlo_profile|detailed_logging|\w*_cache_(dir|mode))")
-_VARIABLES: Final = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+_NO_PART: Final = re.compile(
+    r"(--)?xla_(dump_|enable_dumping|hlo_profile|detailed_logging|\w*_cache_(dir|mode|file))"
+)
 
 
 def entry_name(request: Any) -> str:
@@ -26,7 +26,9 @@ def entry_name(request: Any) -> str:
         data = part if isinstance(part, bytes) else repr(part).encode()
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
-    name = str(request.module.operation.attributes["sym_name"]).strip('"')
+    name = re.sub(
+        r"[^\w.-]", "_", request.module.operation.attributes["sym_name"].value, flags=re.A
+    )
     return f"{name[:100]}-{digest.hexdigest()}{SUFFIX}"
 
 
@@ -40,17 +42,18 @@ def _parts(request: Any) -> list[Any]:
         client.platform_version,
         [(d.id, d.device_kind) for d in request.devices],
         _host() if client.platform == "cpu" else None,
-        _flags(),
+        _flags(request.options),
         request.items,
         compile_context(),
         len(request.host_callbacks),
     ]
 
 
-def _flags() -> list[str]:
-    words = [w for variable in _VARIABLES for w in os.environ.get(variable, "").split()]
-    words += [w for w in sys.argv[1:] if w.startswith("--xla")]
-    return sorted(w for w in words if not _NO_PART.match(w))
+def _flags(options: Any) -> list[str]:
+    """Return the flags as XLA has them, which the environment may not say (any more)."""
+    words = debug_options_text(options).splitlines()[1:]  # the first line has blanks at random
+    words += os.environ.get("LIBTPU_INIT_ARGS", "").split()
+    return [w for w in words if not _NO_PART.match(w)]
 
 
 @functools.cache

@@ -5,13 +5,14 @@ make entries that are loaded. Users who share a cache on purpose share a key fil
 ``TANS_COMPILATION_CACHE_KEY_FILE`` names.
 """
 
-import contextlib
 import os
 import secrets
 import stat
 import threading
 from pathlib import Path
 from typing import Final
+
+from tans_compiler.disk_cache.directory import open_file
 
 VARIABLE: Final = "TANS_COMPILATION_CACHE_KEY_FILE"
 _MIN_BYTES: Final = 32
@@ -28,8 +29,10 @@ def key_file() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "tans" / "compilation-cache.key"
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # as that variable's specification says
+        state = Path.home() / ".local" / "state"
+    return state / "tans" / "compilation-cache.key"
 
 
 def key() -> bytes:
@@ -62,15 +65,18 @@ def forget() -> None:
 def _read(path: Path) -> bytes:
     if not path.exists():
         _make(path)
-    with path.open("rb") as file:
+    with open_file(path) as file:
         status = os.fstat(file.fileno())
-        if os.name == "posix":
-            foreign = status.st_uid not in (os.getuid(), 0)
-            if foreign or status.st_mode & (stat.S_IWGRP | stat.S_IRWXO):
-                raise NoKeyError(
-                    f"the key of the compilation cache, {path}, can be changed or read by others; "
-                    f"expected a file of yours with mode 600. Run: chmod 600 {path}"
-                )
+        if os.name == "posix" and status.st_uid not in (os.getuid(), 0):
+            raise NoKeyError(
+                f"the key of the compilation cache, {path}, belongs to user {status.st_uid}; "
+                f"expected a file of yours, user {os.getuid()}. Name one in {VARIABLE}."
+            )
+        if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IRWXO):
+            raise NoKeyError(
+                f"the key of the compilation cache, {path}, can be changed or read by others; "
+                f"expected a file of yours with mode 600. Run: chmod 600 {path}"
+            )
         found = file.read()
     if len(found) < _MIN_BYTES:
         raise NoKeyError(
@@ -87,8 +93,11 @@ def _make(path: Path) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(_MIN_BYTES))
-        # A link can't replace a key that another process has made meanwhile.
-        with contextlib.suppress(FileExistsError):
+        try:
             os.link(mine, path)
+        except FileExistsError:
+            pass  # a link can't replace a key that another process has made meanwhile
+        except OSError:  # a file system without links
+            mine.replace(path)
     finally:
         mine.unlink(missing_ok=True)

@@ -33,6 +33,7 @@ def _lower(ctx: LoweringContext, x: Value, *, callback: Callable[[Any], None]) -
         callback(_as_sharding(found, mesh, ndim))
 
     builder.keep_alive.append(report)
+    builder.observed = True
     attributes = {
         "call_target_name": hlo.string("InspectSharding"),
         "has_side_effect": hlo.boolean(True),
