@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tans_autodiff import grad, jvp, linear_transpose, linearize, vjp
+from tans_autodiff import custom_jvp, grad, jvp, linear_transpose, linearize, vjp
 from tans_batching import vmap
 from tans_core import config, dce_jaxpr
 from tans_lax.control_flow.cond import cond, cond_p, switch
@@ -76,6 +76,27 @@ def test_branches_that_capture_different_values():
     f = jit(lambda p, x: cond(p, lambda: add(x, a), lambda: mul(mul(x, b), a)))
     np.testing.assert_array_equal(f(True, a), [2, 2])
     np.testing.assert_array_equal(f(False, b), [4, 4])
+
+
+def test_derivative_rules_of_branches_capture_different_values():
+    def scaled(*factors):
+        f = custom_jvp(lambda x: x)
+
+        def rule(primals, tangents):
+            (dot,) = tangents
+            for factor in factors:
+                dot = mul(dot, factor)
+            return primals[0], dot
+
+        f.defjvp(rule)
+        return f
+
+    def program(i, x, a, b, c):
+        return switch(i, [scaled(a), scaled(b, c), scaled(c)], x)
+
+    slopes = jit(grad(program, 1))
+    found = [float(slopes(i, 1.0, 2.0, 3.0, 5.0)) for i in range(3)]
+    assert found == [2.0, 15.0, 5.0]
 
 
 def test_gradient_of_the_branch_taken():

@@ -309,6 +309,14 @@ def test_bad_arguments_are_named(call, error, facts):
     assert all(fact in str(raised.value) for fact in facts)
 
 
+@pytest.mark.parametrize(("platform", "names"), [("cuda", "cu"), ("rocm", "hip")])
+def test_the_order_of_rows_has_a_kernel_on_gpus(platform, names):
+    traced = jit(lambda x: linalg.lu(x)[2]).trace(np.eye(3, dtype=np.float32))
+    text = traced.lower(lowering_platforms=(platform,)).as_text()
+    assert f"@{names}solver_getrf_ffi" in text
+    assert f"@{names}_lu_pivots_to_permutation" in text
+
+
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
 def test_programs_for_other_platforms_name_their_targets(platform):
     def program(x):

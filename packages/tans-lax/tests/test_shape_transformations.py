@@ -22,6 +22,7 @@ LINEAR = {
     "rev": (lambda x: lax.rev(x, (0, 2)), [(2, 3, 4)]),
     "squeeze": (lambda x: lax.squeeze(x, (1,)), [(2, 1, 3)]),
     "broadcast_in_dim": (lambda x: lax.broadcast_in_dim(x, (5, 2, 4, 3), (1, 2, 3)), [(2, 1, 3)]),
+    "broadcast between": (lambda x: lax.broadcast_in_dim(x, (3, 5, 4), (0, 2)), [(3, 4)]),
     "broadcast of a scalar": (lambda x: lax.broadcast(x, (2, 3)), [()]),
     "broadcast of size 1": (lambda x: lax.broadcast_in_dim(x, (1, 1), (0, 1)), [(1, 1)]),
     "concatenate": (lambda x, y: lax.concatenate([x, y, x], 1), [(2, 3), (2, 1)]),
@@ -54,14 +55,19 @@ def test_transpose_satisfies_the_inner_product_identity(name):
 
 
 @pytest.mark.parametrize("name", LINEAR)
-@pytest.mark.parametrize("last", [False, True])
-def test_batching_equals_a_loop(name, last):
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_batching_equals_a_loop(name, dim):
     fn, shapes = LINEAR[name]
-    xs = [array(*shape, 2) if last else array(2, *shape) for shape in shapes]
-    dim = -1 if last else 0
-    got = jit(batching.vmap(fn, dim))(*xs)
+    dims = [min(dim, len(shape)) for shape in shapes]
+    xs = [np.moveaxis(array(2, *shape), 0, d) for shape, d in zip(shapes, dims, strict=True)]
+    got = jit(batching.vmap(fn, dims))(*xs)
     compiled = jit(fn)
-    want = np.stack([np.asarray(compiled(*(np.take(x, i, dim) for x in xs))) for i in range(2)])
+    want = np.stack(
+        [
+            np.asarray(compiled(*(np.take(x, i, d) for x, d in zip(xs, dims, strict=True))))
+            for i in range(2)
+        ]
+    )
     np.testing.assert_array_equal(got, want)
 
 

@@ -51,7 +51,8 @@ def test_joins_and_parts(dtype):
     x, y = array((2, 3), dtype), array((2, 1), dtype)
     np.testing.assert_array_equal(lax.concatenate([x, y, x], 1), np.concatenate([x, y, x], 1))
     np.testing.assert_array_equal(lax.stack([x, x], -1), np.stack([x, x], -1))
-    np.testing.assert_array_equal(lax.tile(x, (2, 3)), np.tile(x, (2, 3)))
+    for reps in [(2, 3), (1, 0)]:
+        np.testing.assert_array_equal(lax.tile(x, reps), np.tile(x, reps))
     for got, want in zip(lax.split(x, (1, 0, 2), 1), np.split(x, (1, 1), 1), strict=True):
         np.testing.assert_array_equal(got, want)
     for got, want in zip(lax.unstack(x, 1), np.moveaxis(x, 1, 0), strict=True):

@@ -8,6 +8,7 @@ import pytest
 import tans
 import tans.numpy as jnp
 from tans import P, lax
+from tans.sharding import AxisType, NamedSharding
 from tans_core.sharding import DuplicateSpecError
 
 VALUES = np.arange(32, dtype=np.float32).reshape(8, 4)
@@ -85,3 +86,17 @@ def test_jacobians_carry_the_shardings_of_both_sides(mesh: Any) -> None:
     x = rows("X")
     assert str(tans.typeof(tans.jacrev(lambda x: x.sum(1))(x))) == "float32[8,8@X,4]"
     assert str(tans.typeof(tans.jacfwd(lambda x: x.sum(1))(x))) == "float32[8@X,8,4]"
+
+
+def test_shardings_of_a_mapped_jit_hold_for_what_is_not_mapped() -> None:
+    auto = tans.make_mesh((2, 4), ("X", "Y"), (AxisType.Auto,) * 2)
+    place = NamedSharding(auto, P("X"))
+    f = tans.jit(lambda x, w: (x + w, 2 * w), in_shardings=place, out_shardings=place)
+    mapped = tans.vmap(f, (0, None), (0, None))
+    x, w = np.ones((3, 8), np.float32), np.arange(8, dtype=np.float32)
+    (equation,) = tans.make_jaxpr(mapped)(x, w).eqns
+    assert equation.params["in_shardings"] == (None, place)
+    assert equation.params["out_shardings"] == (None, place)
+    total, twice = mapped(x, w)
+    np.testing.assert_array_equal(total, x + w)
+    np.testing.assert_array_equal(twice, 2 * w)
