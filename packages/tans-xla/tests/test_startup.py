@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 
@@ -121,3 +123,32 @@ def test_pieces_have_our_types(run_python):
         JAX_NUM_CPU_DEVICES="1",
     )
     assert out == "True device\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.parametrize("started", [False, True])
+def test_forked_processes(run_python, started):
+    out = run_python(
+        f"""
+        import os
+        import tans_xla
+        f = tans_xla.jit(lambda x: x)
+        if {started}:
+            f(1.0)
+        if os.fork() == 0:
+            try:
+                print(f(1.0), flush=True)
+            except RuntimeError as error:
+                print(error, flush=True)
+            os._exit(0)
+        print(os.wait()[1], tans_xla.jit(lambda x: x)(2.0))
+        """,
+        PYTHONWARNINGS="ignore",
+    )
+    child, parent = out.splitlines()
+    assert parent == "0 2.0"
+    if started:
+        assert child.startswith("<lambda>: given a process that was forked")
+        assert "'spawn' or 'forkserver'" in child
+    else:
+        assert child == "1.0"

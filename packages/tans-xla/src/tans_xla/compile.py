@@ -12,6 +12,7 @@ import numpy as np
 from tans_core import config
 from tans_xla._jaxlib import CompileOptions, DeviceAssignment, DeviceList, JaxRuntimeError
 from tans_xla.context_locks import lock_of
+from tans_xla.startup import check_not_forked
 
 type OptionItems = tuple[tuple[str, Any], ...]
 
@@ -187,7 +188,9 @@ def compile_module(
 
     Raises:
       JaxRuntimeError: the compiler rejects the module or an option.
+      RuntimeError: the process was forked after the backend had started.
     """
+    check_not_forked(name)
     if slots.check_environment is not None:
         slots.check_environment(True)
     options = make_options(devices, items)

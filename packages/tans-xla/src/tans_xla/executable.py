@@ -17,6 +17,7 @@ from tans_xla.explicit_shardings import result_types
 from tans_xla.host_value import LOST
 from tans_xla.physical import physical_aval, physical_value
 from tans_xla.placement import Placement
+from tans_xla.startup import check_not_forked
 from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import make_target
 
@@ -101,6 +102,7 @@ class Executable:
             )
         if self.is_absent:
             raise self._nothing_to_run_on()
+        check_not_forked(self.lowered.name)
         for observe in observers:
             observe(self)
         shardings = self.placement.in_shardings

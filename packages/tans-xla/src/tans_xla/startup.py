@@ -6,6 +6,7 @@ piece's sharding is never kept, so `device_arrays` serves it around each access.
 """
 
 import contextlib
+import os
 import threading
 from typing import Any, Final
 
@@ -14,10 +15,10 @@ import numpy as np
 from tans_core import coexistence
 from tans_core.sharding import single_device_sharding
 from tans_core.types import ShapedArray
-from tans_xla._jaxlib import ArrayImpl, Client, batched_device_put
+from tans_xla._jaxlib import ArrayImpl, Client, PjitFunctionCache, batched_device_put
 
 _lock: Final = threading.Lock()
-_state: Final[dict[str, bool]] = {"prepared": False}
+_state: Final[dict[str, bool]] = {"prepared": False, "forked": False}
 
 
 def _make_single_device_sharding(device: Any, memory_kind: str | None = None) -> Any:
@@ -55,6 +56,28 @@ def prepare(client: Client) -> None:
                 "that read per-device pieces of an array. Import tans before such code runs."
             )
         _state["prepared"] = True
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_after_fork)
+
+
+def _after_fork() -> None:
+    _state["forked"] = True
+    PjitFunctionCache.clear_all()  # calls come through Python, and are refused there
+
+
+def check_not_forked(what: str) -> None:
+    """Check that the threads of the backend are in this process.
+
+    Raises:
+      RuntimeError: naming `what` is asked for.
+    """
+    if _state["forked"]:
+        raise RuntimeError(
+            f"{what}: given a process that was forked after the backend had started, expected one "
+            "that starts its own: threads are not copied, so this process would wait for ever. "
+            "Start processes with multiprocessing's method 'spawn' or 'forkserver', or fork before "
+            "the first array is made."
+        )
 
 
 def device_arrays(array: ArrayImpl) -> list[ArrayImpl]:
