@@ -30,10 +30,10 @@ def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
       >>> issubdtype(dtypes.bfloat16, np.floating)
       True
     """
-    key_a = a.type if dtypes.is_extended(a) else a
-    if dtypes.is_extended(b):
-        return a == b
-    return _issubdtype(_hashable(key_a), _hashable(b))
+    try:
+        return _issubdtype(a, b)
+    except TypeError:  # one has no hash, or is no dtype: then this raises
+        return _issubdtype.__wrapped__(_hashable(a), _hashable(b))
 
 
 def _hashable(dtype: DTypeLike) -> Any:
@@ -46,6 +46,9 @@ def _hashable(dtype: DTypeLike) -> Any:
 
 @functools.lru_cache(maxsize=1024)
 def _issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
+    if dtypes.is_extended(b):
+        return a == b
+    a = a.type if dtypes.is_extended(a) else a
     kind_a = a if _is_scalar_class(a) else _numpy(a)
     kind_b = b if _is_scalar_class(b) else _numpy(b)
     parents = _parents(kind_a)

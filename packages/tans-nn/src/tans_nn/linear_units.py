@@ -82,7 +82,6 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     return jnp.where(is_positive, x, jnp.multiply(alpha, below))
 
 
-@composite(static_argnames=("approximate",))
 def _gelu(x: Array, approximate: bool) -> Array:
     dtype = typeof(x).dtype
     if not approximate:
@@ -94,6 +93,7 @@ def _gelu(x: Array, approximate: bool) -> Array:
     return lax.mul(x, lax.logistic(lax.mul(x, factor)))
 
 
+@composite(static_argnames=("approximate",))
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
     """Compute `x` times the normal distribution function of `x`.
 

@@ -23,6 +23,7 @@ type Array = Any
 type Axis = Any
 
 
+@composite(static_argnames=("axis", "keepdims"))
 def logmeanexp(
     x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
 ) -> Array:
@@ -55,7 +56,6 @@ def logmeanexp(
     return total - jnp.log(jnp.sum(chosen, axes, dtype=typeof(total).dtype, keepdims=keepdims))
 
 
-@composite(static_argnames=("axes", "algorithm"))
 def _standardize(
     x: Array, mean: Any, variance: Any, epsilon: Any, where: Any, *, axes: Any, algorithm: str
 ) -> Array:
@@ -71,6 +71,7 @@ def _standardize(
     return jnp.subtract(x, mean) * lax.rsqrt(jnp.add(variance, epsilon))
 
 
+@composite(static_argnames=("axis", "algorithm"))
 def standardize(
     x: ArrayLike, axis: Axis = -1, mean: ArrayLike | None = None,
     variance: ArrayLike | None = None, epsilon: ArrayLike = 1e-5, where: ArrayLike | None = None,

@@ -27,7 +27,6 @@ def _places(bitorder: str) -> np.ndarray:
     return places[::-1] if bitorder == "big" else places
 
 
-@composite(static_argnames=("axis", "bitorder"))
 def _packbits(a: Array, *, axis: int, bitorder: str) -> Array:
     bits = moveaxis(lax.convert_element_type(as_bool(a), _U8), axis, -1)
     dims = typeof(bits).shape
@@ -38,6 +37,7 @@ def _packbits(a: Array, *, axis: int, bitorder: str) -> Array:
     return moveaxis(packed, -1, axis)
 
 
+@composite(static_argnames=("axis", "bitorder"))
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Pack booleans, eight to a byte; zeros fill up the last one.
 
@@ -58,7 +58,6 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     return _packbits(a, axis=canonicalize_axis(axis, typeof(a).ndim, "packbits"), bitorder=bitorder)
 
 
-@composite(static_argnames=("axis", "count", "bitorder"))
 def _unpackbits(a: Array, *, axis: int, count: int | None, bitorder: str) -> Array:
     a = moveaxis(a, axis, -1)
     bits = (a[..., None] >> _places(bitorder)) & 1
@@ -72,6 +71,7 @@ def _unpackbits(a: Array, *, axis: int, count: int | None, bitorder: str) -> Arr
     return moveaxis(bits, -1, axis)
 
 
+@composite(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:

@@ -41,7 +41,6 @@ def _product(
     )  # fmt: skip
 
 
-@composite(static_argnames=("precision", "preferred_element_type", "out_sharding"))
 def _dot(
     a: Array, b: Array, *, precision: Any, preferred_element_type: Any, out_sharding: Any
 ) -> Array:
@@ -56,6 +55,7 @@ def _dot(
     return _product(a, b, contracting, ((), ()), precision, preferred_element_type, out_sharding)
 
 
+@composite(static_argnames=_OPTIONS)
 def dot(
     a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None,
     out_sharding: Any = None,
@@ -79,7 +79,6 @@ def dot(
     )
 
 
-@composite(static_argnames=("precision", "preferred_element_type", "out_sharding"))
 def _matmul(
     a: Array, b: Array, *, precision: Any, preferred_element_type: Any, out_sharding: Any = None
 ) -> Array:
@@ -138,6 +137,7 @@ def _batched(a: Array, b: Array, precision: Any, preferred: Any, out_sharding: A
     return lax.squeeze(out, tuple(drop)) if drop else out
 
 
+@composite(static_argnames=_OPTIONS)
 def matmul(
     a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None,
     out_sharding: Any = None,
@@ -166,9 +166,10 @@ def matmul(
 def matmul_operator(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Compute ``a @ b``."""
     check_arraylike("matmul", a, b)
-    return _matmul.inline(a, b, precision=None, preferred_element_type=None)
+    return _matmul(a, b, precision=None, preferred_element_type=None)
 
 
+@composite(static_argnames=_OPTIONS)
 def vdot(
     a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Array:
@@ -232,7 +233,6 @@ def tensordot(
     )  # fmt: skip
 
 
-@composite(static_argnames=("precision", "preferred_element_type"))
 def _inner(a: Array, b: Array, *, precision: Any, preferred_element_type: Any) -> Array:
     a, b = promote_dtypes("inner", a, b)
     rank_a, rank_b = typeof(a).ndim, typeof(b).ndim
@@ -242,6 +242,7 @@ def _inner(a: Array, b: Array, *, precision: Any, preferred_element_type: Any) -
     return _product(a, b, contracting, ((), ()), precision, preferred_element_type)
 
 
+@composite(static_argnames=_OPTIONS)
 def inner(
     a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Array:
@@ -251,6 +252,7 @@ def inner(
     return _inner(a, b, precision=precision, preferred_element_type=preferred)
 
 
+@composite(static_argnames=("out",))
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Multiply each element of the flattened `a` with each of the flattened `b`."""
     if out is not None:

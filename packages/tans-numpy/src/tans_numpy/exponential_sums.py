@@ -32,7 +32,6 @@ def _largest(a: Array, axes: tuple[int, ...]) -> Array:
     return lax.reduce_max(lax.real(a) if dtypes.is_complex(typeof(a).dtype) else a, axes)
 
 
-@composite(static_argnames=("axes", "keepdims", "return_sign"))
 def _logsumexp(
     a: Any, b: Any, where: Any, *, axes: tuple[int, ...], keepdims: bool, return_sign: bool
 ) -> Any:
@@ -68,6 +67,7 @@ def _plus(a: Array, shift: Array) -> Array:
     return a + shift if dtypes.is_complex(typeof(a).dtype) else lax.add(a, shift)
 
 
+@composite(static_argnames=("axis", "keepdims", "return_sign"))
 def logsumexp(
     a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: bool = False,
     return_sign: bool = False, where: ArrayLike | None = None,
@@ -106,6 +106,7 @@ def logsumexp(
     )
 
 
+@composite(static_argnames=("axis",))
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """Compute ``exp(x) / sum(exp(x))`` without overflow.
 
@@ -125,11 +126,6 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
       [0.5, 0.5]
     """
     x, axes = _checked("softmax", x, axis)
-    return _softmax(x, where, axes=axes)
-
-
-@composite(static_argnames=("axes",))
-def _softmax(x: Array, where: Any, *, axes: tuple[int, ...]) -> Array:
     shifted, dims = _shifted(x, where, axes), typeof(x).shape
     terms = lax.exp(shifted)
     if where is None:
@@ -141,6 +137,7 @@ def _softmax(x: Array, where: Any, *, axes: tuple[int, ...]) -> Array:
     return choose(where, lax.div(terms, total), zero)
 
 
+@composite(static_argnames=("axis",))
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """Compute the logarithm of `softmax` without overflow or loss of small values.
 
@@ -161,11 +158,6 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
       [0.0, -1000.0]
     """
     x, axes = _checked("log_softmax", x, axis)
-    return _log_softmax(x, where, axes=axes)
-
-
-@composite(static_argnames=("axes",))
-def _log_softmax(x: Array, where: Any, *, axes: tuple[int, ...]) -> Array:
     shifted, dims = _shifted(x, where, axes), typeof(x).shape
     terms = lax.exp(shifted)
     if where is not None:

@@ -94,6 +94,7 @@ def interp(
     return _interp(x, xp, fp, left, right, period, extrapolate=extrapolate)
 
 
+@composite(static_argnames=("axis",))
 def unwrap(
     p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * np.pi
 ) -> Array:
@@ -110,7 +111,6 @@ def unwrap(
     return _unwrap(p, discont, period, axis=axis)
 
 
-@composite(static_argnames=("axis",))
 def _unwrap(p: Any, discont: Any, period: Any, *, axis: int) -> Array:
     if all(np.issubdtype(typeof(v).dtype, np.integer) for v in (p, period)):
         p, period = promote_dtypes("unwrap", p, period)

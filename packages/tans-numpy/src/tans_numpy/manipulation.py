@@ -232,6 +232,7 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     return _transpose(a, axes=tuple(axes))
 
 
+@composite(static_argnames=("axis", "start"))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Move one dimension in front of another position (use `moveaxis` in new code)."""
     n = ndim(a)

@@ -1,5 +1,6 @@
 """Methods and properties of arrays and tracers, in terms of the NumPy-level functions."""
 
+import functools
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -167,12 +168,17 @@ def _delegate(module: str, name: str, parameters: Callable[..., None]) -> Callab
     """
 
     def method(self: Array, *args: Any, **kwargs: Any) -> Any:
-        return getattr(_module(module), name)(self, *args, **kwargs)
+        return _function(module, name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Return ``{name}(self, ...)``; see `{name}`."
     method.__wrapped__ = parameters  # pyright: ignore[reportFunctionMemberAccess]
     return method
+
+
+@functools.cache
+def _function(module: str, name: str) -> Callable[..., Any]:
+    return getattr(_module(module), name)
 
 
 def _module(name: str) -> Any:

@@ -10,7 +10,7 @@ from tans_core import dtypes, typeof
 from tans_numpy import reductions, variances
 from tans_numpy.dims import repeat_to
 from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, refuse_out
-from tans_numpy.reductions import keep_dims
+from tans_numpy.reductions import STATIC, keep_dims
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.predicates import isnan
 from tans_xla import composite
@@ -28,12 +28,11 @@ _ARGS = """
 """
 
 
-def _described(function: Any, name: str, summary: str, **parts: str) -> Any:
+def _described(function: Any, name: str, summary: str, **parts: str) -> None:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = summary + "\n" + _ARGS.format_map({
         "dtype": "", "ddof": "", "initial": "", **parts
     })  # fmt: skip
-    return function
 
 
 _DTYPE = "dtype: dtype of the result and the accumulation.\n      "
@@ -62,14 +61,14 @@ def _sum_like(name: str, reduce: Callable[..., Array], unit: int, summary: str) 
         a = _without_nan(a, unit)
         return reduce(a, axis, dtype, out, keepdims, initial, where)
 
-    return _described(reduction, name, summary, dtype=_DTYPE, initial=_INITIAL)
+    _described(reduction, name, summary, dtype=_DTYPE, initial=_INITIAL)
+    return composite(static_argnames=(*STATIC, "dtype"))(reduction)
 
 
 nansum = _sum_like("nansum", reductions.sum, 0, "Add the elements that are not nan.")
 nanprod = _sum_like("nanprod", reductions.prod, 1, "Multiply the elements that are not nan.")
 
 
-@composite(static_argnames=("axes", "keepdims", "kind"))
 def _nan_extremum(
     a: Array, initial: Any, where: Any, *, axes: tuple, keepdims: bool, kind: str
 ) -> Array:
@@ -100,7 +99,8 @@ def _extremum_like(name: str, kind: str, summary: str) -> Any:
         axes = canonicalize_axes(axis, typeof(a).ndim, name)
         return _nan_extremum(a, initial, where, axes=axes, keepdims=bool(keepdims), kind=kind)
 
-    return _described(reduction, name, summary, initial=_INITIAL)
+    _described(reduction, name, summary, initial=_INITIAL)
+    return composite(static_argnames=STATIC)(reduction)
 
 
 nanmax = _extremum_like(
@@ -119,6 +119,7 @@ def _present(a: Any, where: Any) -> Any:
     )  # fmt: skip
 
 
+@composite(static_argnames=(*STATIC, "dtype"))
 def nanmean(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     where: ArrayLike | None = None,
@@ -140,6 +141,7 @@ def nanmean(
     return reductions.mean(a, axis, dtype, out, keepdims, where=where)
 
 
+@composite(static_argnames=(*STATIC, "dtype", "ddof"))
 def nanvar(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None,
@@ -166,6 +168,7 @@ def _nan_variance(
     return lax.convert_element_type(found, target)
 
 
+@composite(static_argnames=(*STATIC, "dtype", "ddof"))
 def nanstd(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None,
@@ -174,6 +177,7 @@ def nanstd(
     return lax.sqrt(_nan_variance("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean))
 
 
+@composite(static_argnames=STATIC)
 def minmax(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: ArrayLike | None = None,
@@ -196,6 +200,7 @@ def minmax(
     )
 
 
+@composite(static_argnames=STATIC)
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """Return the largest minus the smallest element.
 
@@ -219,10 +224,5 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
             f"ptp: given an array of shape {typeof(a).shape}, expected at least one element to "
             "reduce. Check the size first."
         )
-    return _ptp(a, axes=axes, keepdims=bool(keepdims))
-
-
-@composite(static_argnames=("axes", "keepdims"))
-def _ptp(a: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     out = lax.sub(lax.reduce_max(a, axes), lax.reduce_min(a, axes))
     return keep_dims(out, typeof(a).shape, axes) if keepdims else out

@@ -62,6 +62,7 @@ def conjugate(x: ArrayLike, /) -> Array:
 conj = conjugate
 
 
+@composite(static_argnames=("deg",))
 def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angle of complex numbers.
 
@@ -69,11 +70,6 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
       z: any shape.
       deg: in degrees instead of radians.
     """
-    return _angle(z, deg=bool(deg))
-
-
-@composite(static_argnames=("deg",))
-def _angle(z: Any, *, deg: bool) -> Array:
     (z,) = promote_dtypes_inexact("angle", z)
     if dtypes.is_complex(typeof(z).dtype):
         out = lax.atan2(lax.imag(z), lax.real(z))
@@ -345,6 +341,7 @@ def i0(x: ArrayLike) -> Array:
     return lax.convert_element_type_p.bind(found, new_dtype=dtype, weak_type=weak, sharding=None)
 
 
+@composite(static_argnames=("copy",))
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
@@ -366,13 +363,12 @@ def nan_to_num(
     return _nan_to_num(x, nan, posinf, neginf)
 
 
-@composite
 def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Array:
     dtype = typeof(x).dtype
     if not dtypes.is_inexact(dtype):
         return asarray(x)
     if dtypes.is_complex(dtype):
-        parts = (_nan_to_num.inline(p, nan, posinf, neginf) for p in (lax.real(x), lax.imag(x)))
+        parts = (_nan_to_num(p, nan, posinf, neginf) for p in (lax.real(x), lax.imag(x)))
         return lax.complex(*parts)
     info = finfo(dtype)
     high = dtype.type(info.max) if posinf is None else posinf

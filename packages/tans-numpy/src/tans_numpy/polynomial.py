@@ -60,7 +60,6 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     return _polyval(p, x, unroll=16 if unroll is None else operator.index(unroll))
 
 
-@composite(static_argnames=("sign",))
 def _polyadd(a1: Any, a2: Any, *, sign: int) -> Array:
     a1, a2 = promote_dtypes("polyadd", a1, a2)
     n = max(typeof(a1).shape[0], typeof(a2).shape[0])
@@ -70,6 +69,7 @@ def _polyadd(a1: Any, a2: Any, *, sign: int) -> Array:
     return lax.add(a1, a2) if sign > 0 else lax.sub(a1, a2)
 
 
+@composite
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Add polynomials.
 
@@ -80,6 +80,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     return _polyadd(atleast_1d(a1), atleast_1d(a2), sign=1)
 
 
+@composite
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Subtract polynomials.
 
@@ -137,6 +138,7 @@ def _polydiv(u: Any, v: Any) -> tuple[Array, Array]:
     return (lax.concatenate(quotient, 0) if quotient else lax.full((1,), 0, u.dtype)), u
 
 
+@composite(static_argnames=("m",))
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """Differentiate a polynomial `m` times.
 
@@ -160,6 +162,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     return p[: max(n - m, 0)] * factors.astype(typeof(p).dtype)
 
 
+@composite(static_argnames=("m",))
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array:
     """Integrate a polynomial `m` times.
 

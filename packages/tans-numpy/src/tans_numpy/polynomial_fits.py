@@ -22,6 +22,7 @@ from tans_xla import composite
 type Array = Any
 
 
+@composite(static_argnames=("deg", "full", "cov"))
 def polyfit(
     x: ArrayLike,
     y: ArrayLike,
@@ -88,7 +89,6 @@ def polyfit(
     return (found[0], found[4]) if cov else found[0]
 
 
-@composite(static_argnames=("deg", "scaled"))
 def _polyfit(x: Any, y: Any, rcond: Any, w: Any, *, deg: int, scaled: bool) -> tuple[Array, ...]:
     x, y = promote_dtypes_inexact("polyfit", x, y)
     lhs, rhs = vander(x, deg + 1), y

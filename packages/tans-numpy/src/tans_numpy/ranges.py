@@ -223,6 +223,7 @@ def _blend(start: Any, stop: Any, step: Any, num: int, divisor: int, endpoint: b
     return lax.select(lax.eq(index, real.type(divisor)), stop, out)
 
 
+@composite(static_argnames=("num", "endpoint", "dtype", "axis"))
 def logspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: Any = 10.0,
     dtype: Any = None, axis: int = 0,
@@ -232,6 +233,7 @@ def logspace(
     return out if dtype is None else out.astype(dtype)
 
 
+@composite(static_argnames=("num", "endpoint", "dtype", "axis"))
 def geomspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: Any = None,
     axis: int = 0,

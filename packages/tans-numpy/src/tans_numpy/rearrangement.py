@@ -299,6 +299,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     return concatenate([arr, values], axis)
 
 
+@composite(static_argnames=("new_shape",))
 def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     """Return the elements in another shape, repeated or cut to its size.
 
@@ -320,6 +321,7 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     return reshape(flat[:total], dims)
 
 
+@composite
 def block(arrays: Any) -> Array:
     """Join nested lists of arrays: the innermost lists along the last dimension.
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tans_xla import composite
 
 type Array = Any
 type Axis = Any
+
+# Options of every reduction.
+STATIC: Final = ("axis", "out", "keepdims")
 
 
 def _axes(a: ArrayLike, axis: Axis, name: str) -> tuple[int, ...]:
@@ -92,7 +95,6 @@ def as_typed(a: Array, dtype: Any) -> Array:
     return a if aval.dtype == dtype and not aval.weak_type else lax.convert_element_type(a, dtype)
 
 
-@composite(static_argnames=("axes", "dtype", "keepdims", "kind"))
 def _reduce(
     a: Array, initial: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool, kind: str
 ) -> Array:
@@ -150,14 +152,13 @@ def _sum_like(kind: str, summary: str) -> Callable[..., Array]:
       where: booleans that broadcast to `a`; elements where it is False are left out.
       promote_integers: whether small integers become the default integer.
     """
-    return reduction
+    return composite(static_argnames=(*STATIC, "dtype", "promote_integers"))(reduction)
 
 
 sum = _sum_like("sum", "Add the elements.")
 prod = _sum_like("prod", "Multiply the elements.")
 
 
-@composite(static_argnames=("axes", "keepdims", "kind"))
 def _extremum(
     a: Array, initial: Any, where: Any, *, axes: tuple, keepdims: bool, kind: str
 ) -> Array:
@@ -213,14 +214,13 @@ def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
     Raises:
       ValueError: nothing to reduce, or `where` without `initial`.
     """
-    return reduction
+    return composite(static_argnames=STATIC)(reduction)
 
 
 max = amax = _extremum_like("max", "Return the largest element; nan if there is one.")
 min = amin = _extremum_like("min", "Return the smallest element; nan if there is one.")
 
 
-@composite(static_argnames=("axes", "keepdims", "kind"))
 def _logical(a: Array, where: Any, *, axes: tuple, keepdims: bool, kind: str) -> Array:
     dims = typeof(a).shape
     a = masked(as_typed(as_bool(a), np.dtype(bool)), where, np.bool_(kind == "all"))
@@ -228,6 +228,7 @@ def _logical(a: Array, where: Any, *, axes: tuple, keepdims: bool, kind: str) ->
     return keep_dims(out, dims, axes) if keepdims else out
 
 
+@composite(static_argnames=STATIC)
 def all(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
     where: ArrayLike | None = None,
@@ -238,6 +239,7 @@ def all(
     return _logical(a, where, axes=_axes(a, axis, "all"), keepdims=bool(keepdims), kind="all")
 
 
+@composite(static_argnames=STATIC)
 def any(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
     where: ArrayLike | None = None,
@@ -260,7 +262,6 @@ def element_count(dims: tuple[int, ...], axes: tuple[int, ...]) -> int:
     return math.prod([dims[i] for i in axes])
 
 
-@composite(static_argnames=("axes", "dtype", "keepdims"))
 def mean_of(a: Array, where: Any, *, axes: tuple, dtype: Any, keepdims: bool) -> Array:
     """Return the mean of what `where` selects, along axes that were checked."""
     aval = typeof(a)
@@ -293,6 +294,7 @@ def selected_count(where: Any, dims: tuple[int, ...], axes: tuple[int, ...]) -> 
     return lax.reduce_sum(mask, axes)
 
 
+@composite(static_argnames=(*STATIC, "dtype"))
 def mean(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     *, where: ArrayLike | None = None,

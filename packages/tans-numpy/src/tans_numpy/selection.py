@@ -108,10 +108,9 @@ def clip(
       ValueError: complex operands.
     """
     if type(min) is int or type(max) is int:
-        check_arraylike("clip", arr)
-        aval = typeof(arr)
-        if aval.dtype.kind not in "fc" and not aval.weak_type:
-            min, max = _bound(min, aval.dtype, True), _bound(max, aval.dtype, False)
+        dtype = getattr(arr, "dtype", None)
+        if dtype is not None and dtype.kind not in "fc" and not typeof(arr).weak_type:
+            min, max = _bound(min, dtype, True), _bound(max, dtype, False)
     return _clip(arr, min, max)
 
 

@@ -15,6 +15,7 @@ from tans_numpy.operands import (
     to_inexact,
 )
 from tans_numpy.reductions import (
+    STATIC,
     as_typed,
     check_mask,
     element_count,
@@ -31,7 +32,6 @@ type Array = Any
 type Axis = Any
 
 
-@composite(static_argnames=("axes", "dtype", "keepdims"))
 def _var(
     a: Array, ddof: Any, mean: Any, where: Any, *, axes: tuple, dtype: Any, keepdims: bool
 ) -> Array:
@@ -111,19 +111,10 @@ def _variance(
             )
         ddof = correction
     axes = canonicalize_axes(axis, typeof(a).ndim, name)
-    options = {"axes": axes, "dtype": dtype, "keepdims": bool(keepdims)}
-    if type(ddof) in (int, float):
-        return _var_static(a, mean, where, ddof=ddof, **options)
-    return _var(a, ddof, mean, where, **options)
+    return _var(a, ddof, mean, where, axes=axes, dtype=dtype, keepdims=bool(keepdims))
 
 
-@composite(static_argnames=("ddof", "axes", "dtype", "keepdims"))
-def _var_static(
-    a: Any, mean: Any, where: Any, *, ddof: Any, axes: tuple, dtype: Any, keepdims: bool
-) -> Array:
-    return _var.inline(a, ddof, mean, where, axes=axes, dtype=dtype, keepdims=keepdims)
-
-
+@composite(static_argnames=(*STATIC, "dtype", "ddof", "correction"))
 def var(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, *, where: ArrayLike | None = None, mean: ArrayLike | None = None,
@@ -148,6 +139,7 @@ def var(
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
+@composite(static_argnames=(*STATIC, "dtype", "ddof", "correction"))
 def std(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, *, where: ArrayLike | None = None, mean: ArrayLike | None = None,

@@ -130,7 +130,7 @@ def composite(fun: Any = None, /, *, static_argnames: Sequence[str] = ()) -> Any
     def call(*args: Any, **kwargs: Any) -> Any:
         if state.trace is eval_trace:
             try:
-                return compiled(*args, **kwargs)
+                return compiled(*args, **kwargs) if kwargs else compiled(*args)
             except ValueError:
                 if jitted.has_hashable_statics(args, kwargs):
                     raise

@@ -8,6 +8,7 @@ import tans_lax as lax
 from tans_core import Primitive, typeof
 from tans_lax.slicing.start_indices import canonical_starts
 from tans_lax.slicing.window import Slice, ds
+from tans_xla import composite
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -196,6 +197,7 @@ def dynamic_slice_in_dim(
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
+@composite(static_argnames=("axis", "keepdims", "allow_negative_indices"))
 def dynamic_index_in_dim(
     operand: Value,
     index: Value,
@@ -297,6 +299,7 @@ def dynamic_update_slice_in_dim(
     )
 
 
+@composite(static_argnames=("axis", "allow_negative_indices"))
 def dynamic_update_index_in_dim(
     operand: Value,
     update: Value,

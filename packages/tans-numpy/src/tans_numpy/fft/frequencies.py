@@ -24,7 +24,7 @@ def _frequencies(d: Any, *, n: int, dtype: Any, half: bool) -> Array:
     else:
         k = lax.iota(dtype, n)
         k = lax.select(k < dtype.type((n + 1) // 2), k, k - dtype.type(n))
-    return lax.convert_element_type(divide(divide(k, max(n, 1)), d), dtype)
+    return lax.convert_element_type(divide(divide(k, n), d), dtype)
 
 
 def _spaced(name: str, n: int, d: Any, dtype: Any, device: Any, half: bool) -> Array:
@@ -68,6 +68,7 @@ def _shift(x: ArrayLike, axes: Any, name: str, sign: int) -> Array:
     return roll(x, tuple(int(s) for s in shifts), chosen) if chosen else roll(x, 0)
 
 
+@composite(static_argnames=("axes",))
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Move the zero frequency to the middle.
 
@@ -78,6 +79,7 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     return _shift(x, axes, "fftshift", 1)
 
 
+@composite(static_argnames=("axes",))
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
     """Move the zero frequency from the middle to the front: the inverse of `fftshift`.
 

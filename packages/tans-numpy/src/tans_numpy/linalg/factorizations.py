@@ -16,6 +16,7 @@ from tans_xla import composite
 type Array = Any
 
 
+@composite(static_argnames=("upper", "symmetrize_input"))
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """Factor Hermitian positive-definite matrices as ``L @ L^H``, or ``U^H @ U``.
 
@@ -38,7 +39,6 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     return _cholesky(a, upper=bool(upper), symmetrize_input=bool(symmetrize_input))
 
 
-@composite(static_argnames=("upper", "symmetrize_input"))
 def _cholesky(a: Array, *, upper: bool, symmetrize_input: bool) -> Array:
     (a,) = promote_dtypes_inexact("linalg.cholesky", a)
     if upper and not symmetrize_input:
@@ -47,6 +47,7 @@ def _cholesky(a: Array, *, upper: bool, symmetrize_input: bool) -> Array:
     return adjoint(factor) if upper else factor
 
 
+@composite(static_argnames=("mode",))
 def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     """Factor matrices as ``Q @ R`` with orthonormal columns and an upper triangle.
 
@@ -79,7 +80,6 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     return outs if mode == "raw" else QRResult(*outs)
 
 
-@composite(static_argnames=("mode",))
 def _qr(a: Array, *, mode: str) -> Any:
     (a,) = promote_dtypes_inexact("linalg.qr", a)
     if mode == "raw":
@@ -89,6 +89,7 @@ def _qr(a: Array, *, mode: str) -> Any:
     return upper_part(r) if mode == "r" else (q, r)
 
 
+@composite(static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -129,7 +130,6 @@ def svd(
     return SVDResult(*outs) if compute_uv else outs
 
 
-@composite(static_argnames=("full_matrices", "compute_uv", "hermitian", "subset"))
 def _svd(a: Array, *, full_matrices: bool, compute_uv: bool, hermitian: bool, subset: Any) -> Any:
     (a,) = promote_dtypes_inexact("linalg.svd", a)
     if not hermitian:

@@ -31,6 +31,7 @@ def _magnitude(x: Array) -> Array:
 
 def _vector_norm(x: Any, order: Any = None, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     (x,) = promote_dtypes_inexact("norm", x)
+    x = reduce.as_typed(x, typeof(x).dtype)
     return _norm_of_order(x, 2 if order is None else order, axes, keepdims)
 
 

@@ -24,6 +24,7 @@ type Array = Any
 vecdot = products.vecdot
 
 
+@composite(static_argnames=("n",))
 def matrix_power(a: ArrayLike, n: int) -> Array:
     """Multiply square matrices by themselves.
 
@@ -48,7 +49,6 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     return _matrix_power(a, n=n)
 
 
-@composite(static_argnames=("n",))
 def _matrix_power(a: Any, *, n: int) -> Array:
     a = asarray(a)
     if n == 0:

@@ -17,6 +17,7 @@ from tans_xla import composite
 type Array = Any
 
 
+@composite(static_argnames=("UPLO", "symmetrize_input"))
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Factor Hermitian matrices as ``V @ diag(w) @ V^H``.
 
@@ -46,13 +47,13 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     return EighResult(*_eigh(a, lower=UPLO != "U", symmetrize_input=bool(symmetrize_input)))
 
 
-@composite(static_argnames=("lower", "symmetrize_input"))
 def _eigh(a: Array, *, lower: bool, symmetrize_input: bool) -> tuple[Array, Array]:
     (a,) = promote_dtypes_inexact("linalg.eigh", a)
     v, w = lax_linalg.eigh(a, lower=lower, symmetrize_input=symmetrize_input)
     return w, v
 
 
+@composite(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Compute the eigenvalues of Hermitian matrices, ascending; arguments as for `eigh`.
 
@@ -101,6 +102,7 @@ def _eig(a: Array, *, vectors: bool) -> list[Array]:
     return lax_linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=vectors)
 
 
+@composite
 def svdvals(x: ArrayLike, /) -> Array:
     """Compute singular values, descending; argument and errors as for `svd`.
 
@@ -112,6 +114,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     return out
 
 
+@composite(static_argnames=("hermitian",))
 def matrix_rank(
     M: ArrayLike,
     rtol: ArrayLike | None = None,
@@ -146,7 +149,6 @@ def matrix_rank(
     return _matrix_rank(M, rtol, tol, hermitian=bool(hermitian))
 
 
-@composite(static_argnames=("hermitian",))
 def _matrix_rank(a: Array, rtol: Any, tol: Any, *, hermitian: bool) -> Array:
     (a,) = promote_dtypes_inexact("linalg.matrix_rank", a)
     aval = typeof(a)

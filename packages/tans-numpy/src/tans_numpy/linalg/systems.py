@@ -9,6 +9,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_core.partition_spec import PartitionSpec
+from tans_lax.linalg.checks import check_matrix
 from tans_lax.linalg.determinants import det as lax_det
 from tans_lax.linalg.matrices import (
     diagonal,
@@ -27,6 +28,7 @@ from tans_numpy.linalg.checks import check_matrices
 from tans_numpy.linalg.results import SlogdetResult
 from tans_numpy.manipulation import broadcast_shapes, broadcast_to, moveaxis, reshape
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact
+from tans_numpy.reductions import as_typed
 from tans_xla import composite
 
 type Array = Any
@@ -98,6 +100,7 @@ def inv(a: ArrayLike) -> Array:
     """
     check_matrices("linalg.inv", a, square=True)
     (a,) = promote_dtypes_inexact("linalg.inv", a)
+    a = as_typed(a, typeof(a).dtype)
     return solve_by_lu(a, identity_like(a))
 
 
@@ -139,6 +142,10 @@ def pinv(
 def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     (a,) = promote_dtypes_inexact("linalg.pinv", a)
     aval = typeof(a)
+    if 0 in aval.shape:
+        return lax.full((*aval.shape[:-2], aval.shape[-1], aval.shape[-2]), 0, aval.dtype)
+    check_matrix("linalg.pinv", aval)
+    a = as_typed(a, aval.dtype)
     dtype = real_dtype(aval.dtype)
     if rtol is None:
         rtol = dtype.type(10 * max(aval.shape[-2:]) * np.finfo(dtype).eps)
@@ -196,6 +203,7 @@ def _small_det(a: Array, n: int) -> Array:
     return lax.add(lax.sub(first, second), third)
 
 
+@composite(static_argnames=("method",))
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Compute sign and logarithm of the magnitude of determinants, without overflow.
 
@@ -223,7 +231,6 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(*_slogdet(a, method=method or "lu"))
 
 
-@composite(static_argnames=("method",))
 def _slogdet(a: Array, *, method: str) -> tuple[Array, Array]:
     (a,) = promote_dtypes_inexact("linalg.slogdet", a)
     if method == "qr":

@@ -115,7 +115,6 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return where(signbit(y), lax.neg(size), size)
 
 
-@composite(static_argnames=("equal_nan",))
 def _isclose(a: Any, b: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Array:
     a, b = promote("isclose", a, b)
     if not dtypes.is_inexact(typeof(a).dtype):
@@ -127,6 +126,7 @@ def _isclose(a: Any, b: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Array:
     return lax.convert_element_type(out, np.dtype(bool))  # not weak
 
 
+@composite(static_argnames=("equal_nan",))
 def isclose(
     a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> Array:
@@ -142,6 +142,7 @@ def isclose(
     return _isclose(a, b, rtol, atol, equal_nan=bool(equal_nan))
 
 
+@composite(static_argnames=("equal_nan",))
 def allclose(
     a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> Array:
@@ -151,7 +152,9 @@ def allclose(
 
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype of `x` is complex."""
-    return x is not None and dtypes.is_complex(getattr(x, "dtype", np.asarray(x).dtype))
+    return x is not None and dtypes.is_complex(
+        x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    )
 
 
 def isrealobj(x: Any) -> bool:

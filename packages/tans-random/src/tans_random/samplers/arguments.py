@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ type Sharding = Any  # sharding or partition spec of a result
 
 # Static arguments of the compiled form of a sampler.
 STATIC = ("shape", "dtype", "impl")
+_SCALARS: Final = (np.generic, int, float)
 
 
 def static_shape(shape: Any, name: str) -> Shape:
@@ -35,15 +36,15 @@ def static_shape(shape: Any, name: str) -> Shape:
       TypeError: a size is not a static integer.
       ValueError: a size is negative.
     """
-    items = shape if isinstance(shape, Sequence) else (shape,)
+    items = shape if type(shape) is tuple or isinstance(shape, Sequence) else (shape,)
     try:
-        out = tuple(operator.index(n) for n in items)
+        out = tuple([operator.index(n) for n in items])
     except (TypeError, ConcretizationTypeError):
         raise TypeError(
             f"{name}: given the shape {shape!r}, expected static integers. Shapes must be known "
             "while the function is traced: use x.shape, or static arguments."
         ) from None
-    if any(n < 0 for n in out):
+    if out and min(out) < 0:
         raise ValueError(
             f"{name}: given the shape {out}, expected sizes of at least 0. Check the expression "
             "that made the shape."
@@ -89,7 +90,8 @@ def common_shape(shape: Any, name: str, *arrays: Any) -> Shape:
       ValueError: the parameters do not broadcast to the shape.
       TypeError: a parameter is not an array.
     """
-    own = jnp.broadcast_shapes(*(typeof(a).shape for a in arrays))
+    shapes = [() if isinstance(a, _SCALARS) else typeof(a).shape for a in arrays]
+    own = shapes[0] if len(set(shapes)) == 1 else jnp.broadcast_shapes(*shapes)
     if shape is None:
         return own
     out = static_shape(shape, name)

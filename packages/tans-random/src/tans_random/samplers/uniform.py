@@ -126,9 +126,6 @@ def uniform(
     """
     parts = take_apart(key, "uniform")
     target = float_dtype(dtype, "uniform")
-    if type(minval) is float and type(maxval) is float:
-        dims = static_shape(shape, "uniform")
-    else:
-        dims = common_shape(shape, "uniform", minval, maxval)
+    dims = common_shape(shape, "uniform", minval, maxval)
     out = _uniform(parts.words, minval, maxval, shape=dims, dtype=target, impl=parts.impl)
     return place(out, out_sharding)
