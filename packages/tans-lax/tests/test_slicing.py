@@ -143,14 +143,20 @@ def test_weak_type_follows_the_operand():
     weak, strong = ShapedArray((3,), np.float32, True), ShapedArray((3,), np.float32)
     index = ShapedArray((), I32)
     assert rules.types[dynamic_slice_p](weak, index, slice_sizes=(2,)).weak_type
-    assert not rules.types[dynamic_update_slice_p](weak, strong, index).weak_type
+    for update in (weak, strong):
+        assert not rules.types[dynamic_update_slice_p](weak, update, index).weak_type
 
 
-def test_ds_prints_its_fields_and_checks_its_stride():
+def test_ds_prints_its_fields_and_checks_size_and_stride():
     assert repr(ds(None, 3)) == "Slice(start=0, size=3, stride=1)"
     assert ds(4) == Slice(0, 4, 1)
     with pytest.raises(ValueError, match="stride 0"):
         ds(0, 3, 0)
+    with pytest.raises(ValueError, match="size -1"):
+        ds(0, -1)
+    for size in (2.0, True, jit(lambda: np.int32(2))()):
+        with pytest.raises(TypeError, match="expected an int: the shape"):
+            ds(0, size)
 
 
 # ---- batching: one batched call equals a loop ---------------------------------------------------

@@ -195,6 +195,50 @@ def test_windows_with_a_traced_start(x):
     assert jit(lambda x, k: x.at[ds(k, 2)].get(mode="fill"))(x, 4).tolist()[0] != 4
 
 
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        (ds(1, 2), [1, 2]), (ds(4, 3), [4]), (ds(0, 7), [0, 1, 2, 3, 4]), (ds(-1, 2), []),
+        (ds(-3, 2), [2, 3]), (ds(7, 2), []), (ds(1, 0), []), (ds(1, 2, 2), [1, 3]),
+        (ds(2, 2, 2), [2, 4]), (ds(3, 2, 2), [3]),
+    ],
+)  # fmt: skip
+def test_windows_that_are_known_are_slices(x, window, expected):
+    assert x[window].tolist() == expected
+    assert jit(lambda x: x[window])(x).tolist() == expected
+    assert x.at[window].get().tolist() == expected
+    assert x[None, window, ...].tolist() == [expected]
+
+
+def test_windows_beside_arrays_move_to_fit(m):
+    np.testing.assert_array_equal(m[ds(3, 3), np.array([1, 2])], M[1:, 1:3])
+
+
+@pytest.mark.parametrize(
+    ("index", "strategy", "options", "error", "fact"),
+    [
+        (np.array([1]), "static_slice", {}, TypeError, r"index of type i(32|64)\[1\]"),
+        (np.array([1]), "dynamic_slice", {}, TypeError, r"index of type i(32|64)\[1\]"),
+        (jnp.int32(1), "static_slice", {}, TypeError, "axis 0 that is an array"),
+        (slice(0, 4, 2), "dynamic_slice", {}, TypeError, "step 2"),
+        (9, "static_slice", {}, IndexError, "index 9 for axis 0 of size 5"),
+        (1, "static_slice", {"mode": "fill"}, ValueError, "mode='fill_or_drop'"),
+        (1, "dynamic_slice", {"mode": "fill"}, ValueError, "mode='fill_or_drop'"),
+    ],
+)
+def test_strategies_have_conditions(x, index, strategy, options, error, fact):
+    with pytest.raises(error, match=f"strategy='{strategy}'.*{fact}"):
+        x.at[index].get(strategy=strategy, **options)
+
+
+@pytest.mark.parametrize("strategy", ["gather", "static_slice", "dynamic_slice"])
+def test_strategies_read_the_same(x, m, strategy):
+    assert x.at[1:3].get(strategy=strategy).tolist() == [1, 2]
+    assert m.at[-1, 1].get(strategy=strategy) == M[-1, 1]
+    kept = [1, 2, 3, 4] if strategy != "gather" else [0, 1, 2, 3, 4]
+    assert x.at[ds(1, 5)].get(strategy=strategy).tolist() == kept
+
+
 def test_sixty_four_bit_indices():
     with enable_x64(True):
         x = jnp.arange(5.0)

@@ -200,3 +200,55 @@ def test_means_are_no_booleans(name):
 def test_masks_that_are_no_booleans_are_refused_by_name(name, where):
     with pytest.raises(ValueError, match=rf"^{name}: given where= of type"):
         getattr(jnp, name)(np.ones(3, np.float32), where=where)
+
+
+@pytest.mark.parametrize(
+    "name", ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d"]
+)
+def test_nothing_fills_a_set_of_nothing(name):
+    empty = np.zeros((0,), np.float32)
+    args = (empty,) * (2 if name == "union1d" else 1)
+    with pytest.raises(ValueError, match=rf"{name}: given size=2 .*Pass fill_value"):
+        getattr(jnp, name)(*args, size=2)
+    found = getattr(jnp, name)(*args, size=2, fill_value=7)
+    assert (found[0] if isinstance(found, tuple) else found).tolist() == [7, 7]
+    getattr(jnp, name)(*args, size=0)
+
+
+@pytest.mark.parametrize("source", [2.0, [1, 2], np.ones(3), np.float32(2)])
+def test_a_copy_is_made_where_there_is_no_array(source):
+    np.testing.assert_array_equal(jnp.asarray(source, copy=False), source)
+    x = jnp.ones(3)
+    assert jnp.asarray(x, copy=False) is x
+    assert jnp.asarray(x, np.int8, copy=False).dtype == np.int8
+
+
+@pytest.mark.parametrize("order", [None, 1, 3, 0, np.inf, -np.inf])
+def test_norms_are_never_weak(order):
+    assert not jnp.linalg.norm(weak(3), order).weak_type
+    assert not jnp.linalg.vector_norm(weak(3), ord=2 if order is None else order).weak_type
+
+
+def test_inverses_and_transforms_are_never_weak():
+    a = jnp.eye(2, dtype=int) * 2.0
+    assert a.weak_type
+    for found in (jnp.linalg.inv(a), jnp.linalg.pinv(a), jnp.fft.fft(a * 1j), jnp.fft.fftn(2.0)):
+        assert not found.weak_type
+
+
+def test_a_transform_over_no_axes_keeps_half_precision():
+    assert jnp.fft.rfftn(np.float16(2)).dtype == np.float16
+    assert jnp.fft.fftn(np.float16(2)).dtype == np.complex64
+
+
+def test_pseudoinverses_of_half_precision_are_refused_by_type():
+    with pytest.raises(TypeError, match=r"linalg.pinv.*given float16\[2,2\]"):
+        jnp.linalg.pinv(np.ones((2, 2), np.float16))
+    assert jnp.linalg.pinv(np.ones((0, 3), np.float16)).shape == (3, 0)
+
+
+@pytest.mark.parametrize("step", [2.0, 2, np.float16(2), np.arange(5), np.arange(5.0)])
+def test_slopes_have_the_type_of_a_quotient(step):
+    for x in (np.arange(5) ** 2, np.arange(5).astype(np.float16)):
+        found, quotient = jnp.gradient(x, step), jnp.asarray(x) / step
+        assert (found.dtype, found.weak_type) == (quotient.dtype, quotient.weak_type)

@@ -89,18 +89,10 @@ def asarray(
       a: array, scalar, or nested lists and tuples of these.
       dtype: dtype of the result; by default that of `a`.
       order: only "K" and None are meaningful.
-      copy: True forces a copy; False refuses one.
+      copy: True forces a copy; False and None copy what is no array, or of another dtype.
       device: device or sharding to put the array on.
       out_sharding: likewise, for explicit sharding.
-
-    Raises:
-      ValueError: ``copy=False`` but a copy is needed.
     """
-    if copy is False and not isinstance(a, Array):
-        raise ValueError(
-            f"asarray: given copy=False and a {type(a).__name__}, whose memory an array can't "
-            "share; expected an array. Leave copy out."
-        )
     if type(a) is np.ndarray and dtype is None and device is None and is_evaluating():
         return put_numpy(a)
     return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)

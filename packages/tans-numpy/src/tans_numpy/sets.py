@@ -133,6 +133,11 @@ def _unique(
         axis = canonicalize_axis(axis, len(shape), name)
     rows, origin, starts = _order(_as_rows(ar, axis=axis), equal_nan=equal_nan)
     count = int(np.count_nonzero(_host(starts))) if size is None else operator.index(size)
+    if count and fill is None and not typeof(rows).shape[0]:
+        raise ValueError(
+            f"{name}: given size={size} for an array of shape {shape}, expected fill_value= too: "
+            "nothing fills the result. Pass fill_value."
+        )
     parts = list(_collect(rows, origin, starts, fill, size=count, what=what))
     if axis is not None:
         rest = shape[:axis] + shape[axis + 1 :]
@@ -162,7 +167,8 @@ def unique(
       equal_nan: whether nan equals nan.
       size: static number of elements to return, needed while the function is traced. Further ones
         are left out, missing ones are filled.
-      fill_value: what to fill with; the smallest element if None. Counts are filled with 0.
+      fill_value: what to fill with; the smallest element if None, which nothing has. Counts are
+        filled with 0.
       sorted: has no effect: results are sorted.
 
     Returns:
@@ -170,6 +176,7 @@ def unique(
 
     Raises:
       ConcretizationTypeError: a traced array without `size`.
+      ValueError: a `size` but no `fill_value` for an array without elements.
 
     Example:
       >>> unique(jnp.array([3, 1, 3]))
@@ -294,7 +301,8 @@ def union1d(
       fill_value: what to fill with; the smallest element if None.
     """
     a, b = _pair("union1d", ar1, ar2, size)
-    return unique(concatenate([a, b]), size=size, fill_value=fill_value)
+    both, nothing = concatenate([a, b]), (False, False, False)
+    return _unique(both, nothing, None, True, size, fill_value, "union1d")[0]
 
 
 @composite(static_argnames=("size",))

@@ -33,6 +33,7 @@ def _fft_type(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...]
             f"dimensions {expected}. Slice or pad the array."
         )
     batch = x.shape[: x.ndim - rank]
+    x = x.update(weak_type=False)
     if fft_type is FftType.RFFT:
         return x.update(shape=(*batch, *half), dtype=np.dtype(names[x.dtype.name]))
     if fft_type is FftType.IRFFT:

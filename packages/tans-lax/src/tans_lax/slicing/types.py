@@ -62,7 +62,7 @@ def _dynamic_update_slice_type(
         )
     _check_indices(name, operand, indices)
     _check_window(name, "an update of shape", update.shape, operand)
-    return operand.update(weak_type=operand.weak_type and update.weak_type)
+    return operand.update(weak_type=False)
 
 
 def _check_window(name: str, what: str, sizes: tuple[int, ...], operand: ShapedArray) -> None:

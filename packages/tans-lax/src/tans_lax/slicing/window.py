@@ -29,7 +29,15 @@ class Slice:
     stride: int = 1
 
     def __post_init__(self) -> None:
-        """Check that the stride is usable."""
+        """Check that size and stride are usable."""
+        # Symbolic sizes are integers of a type of their own.
+        if isinstance(self.size, float | complex | str | bool) or hasattr(self.size, "aval"):
+            raise TypeError(
+                f"ds: given size {self.size!r} of type {type(self.size).__name__}, expected an "
+                "int: the shape of the result depends on it. Convert it with int()."
+            )
+        if isinstance(self.size, int) and self.size < 0:
+            raise ValueError(f"ds: given size {self.size}, expected at least 0. Swap the bounds.")
         if self.stride < 1:
             raise ValueError(
                 f"ds: given stride {self.stride}, expected at least 1. To walk backwards, reverse "
@@ -55,7 +63,8 @@ def ds(start: Index | None, size: Any = _NOT_GIVEN, stride: int | None = None) -
       An object for ``x[ds(start, size)]``.
 
     Raises:
-      ValueError: neither a start nor a size, or a stride below 1.
+      TypeError: a size that is no int.
+      ValueError: neither a start nor a size, a size below 0, or a stride below 1.
 
     Example:
       >>> ds(4)

@@ -20,6 +20,7 @@ from tans_numpy.operands import (
     check_arraylike,
     promote_dtypes_inexact,
 )
+from tans_numpy.reductions import as_typed
 from tans_xla import composite
 
 type Array = Any
@@ -80,11 +81,13 @@ def _apply(
     a: Array, *, kind: FftType, lengths: tuple[int, ...], axes: tuple[int, ...], norm: str | None
 ) -> Array:
     (a,) = promote_dtypes_inexact("fft", a)
+    a = as_typed(a, typeof(a).dtype)
+    if not axes and kind is FftType.RFFT:
+        return a
     if typeof(a).dtype.itemsize < 4:
         a = lax.convert_element_type(a, np.float32)
     if not axes:
-        stays = kind is FftType.RFFT or typeof(a).dtype.kind == "c"
-        return a if stays else lax.complex(a, lax.full_like(a, 0))
+        return a if typeof(a).dtype.kind == "c" else lax.complex(a, lax.full_like(a, 0))
     last = tuple(range(typeof(a).ndim - len(axes), typeof(a).ndim))
     a = moveaxis(a, axes, last)
     held = lengths

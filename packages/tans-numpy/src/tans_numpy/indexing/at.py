@@ -12,6 +12,7 @@ from tans_numpy.indexing.arguments import fill_scalar
 from tans_numpy.indexing.eager import get_eager, is_eager
 from tans_numpy.indexing.entries import parse
 from tans_numpy.indexing.get import FILL, PROMISE, Options, get_parsed
+from tans_numpy.indexing.strategies import STRATEGIES, check_strategy, with_known_windows
 from tans_numpy.indexing.update import apply_repeated, is_unrepeated
 from tans_numpy.indexing.writes import write
 
@@ -125,17 +126,23 @@ class _IndexUpdateRef:
             lowest signed, the highest unsigned integer, or True.
           out_sharding: sharding of the result.
           wrap_negative_indices: whether negative indices count from the end.
-          strategy: "auto", "gather", "static_slice" or "dynamic_slice"; the operation is chosen by
-            the index, and this does not change it.
+          strategy: "auto" or "gather" for any index; "static_slice" for ints in bounds and slices
+            that are known while tracing; "dynamic_slice" for scalars and slices without steps.
+            The fastest operation for the index is chosen in any case. Windows made by `ds` are
+            slices, which end where the array does, if all of the index is known, unless it is
+            "gather".
 
         Raises:
-          ValueError: unknown mode or strategy, or a fill value that is not a scalar.
+          IndexError: an int out of bounds for a static slice.
+          TypeError: an index that is not of the kind that `strategy` says.
+          ValueError: unknown mode or strategy, a fill value that is not a scalar, or a mode that
+            slices do not have.
 
         Example:
           >>> jnp.arange(3.0).at[7].get(mode="fill", fill_value=-1).tolist()
           -1.0
         """
-        if strategy not in ("auto", "gather", "static_slice", "dynamic_slice"):
+        if strategy not in STRATEGIES:
             raise ValueError(
                 f"get: given strategy={strategy!r}, expected 'auto', 'gather', 'static_slice' or "
                 "'dynamic_slice'. Leave it out."
@@ -147,10 +154,15 @@ class _IndexUpdateRef:
             unique_indices,
             wrap_negative_indices,
         )
-        x = self.array
+        x, index = self.array, self.index
+        if strategy != "gather" and options.mode is not FILL:
+            index = with_known_windows(index)
+        parsed = parse(index, x.shape)
+        check_strategy(
+            strategy, parsed.entries, parsed.expanded(x.shape), options.mode, options.wrap
+        )
         if out_sharding is not None:
-            return _placed("get", x, self.index, (), options, out_sharding)
-        parsed = parse(self.index, x.shape)
+            return _placed("get", x, index, (), options, out_sharding)
         return get_eager(x, parsed, options) if is_eager(x) else get_parsed(x, parsed, options)
 
     def apply(

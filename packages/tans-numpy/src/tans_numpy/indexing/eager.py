@@ -15,6 +15,7 @@ from tans_lax.slicing import Slice
 from tans_numpy.indexing import recorded
 from tans_numpy.indexing.entries import Entry, Parsed, Span, parse, span_of
 from tans_numpy.indexing.get import DEFAULT, Options, get, get_parsed
+from tans_numpy.indexing.strategies import with_known_windows
 from tans_xla import jit
 
 type Value = Any  # an array or a tracer
@@ -31,7 +32,8 @@ def getitem(x: Value, index: Any) -> Value:
       x: array or tracer of any shape and dtype.
       index: ints, slices, `None`, ``...``, integer arrays, concrete boolean arrays, windows made by
         `ds`, or a tuple of these. Integers out of bounds are clamped; negative ones count from the
-        end.
+        end. A window moves to fit in the array, unless all of the index is known while tracing:
+        then it is a slice.
 
     Returns:
       Array of the shape that NumPy's rules give.
@@ -47,9 +49,11 @@ def getitem(x: Value, index: Any) -> Value:
       >>> x[1, ::-1].tolist()
       [5, 4, 3]
     """
+    kind = type(index)
+    if kind is tuple or kind is Slice:
+        index = with_known_windows(index)
     if state.trace is not eval_trace or type(x) is not ArrayImpl:
         return _getitem_traced(x, index)
-    kind = type(index)
     if kind is int:
         return _element(x, index)
     if kind is slice and x.ndim:
