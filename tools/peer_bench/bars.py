@@ -17,6 +17,19 @@ class Bar(NamedTuple):
     stretch: float
 
 
+# Functions of small arrays that run as one program, and indexing: JAX takes much longer for this.
+COMPOSITES: Final = (
+    "jnp.sin", "jnp.where", "jnp.sum", "jnp.sum(axis)", "x.sum()", "jnp.max", "jnp.mean",
+    "jnp.mean(axis)", "jnp.var", "jnp.std", "jnp.argmax", "jnp.cumsum", "jnp.sort", "jnp.median",
+    "jnp.clip", "jnp.take", "jnp.take_along_axis", "jnp.linalg.norm", "jnp.linalg.norm(axis)",
+    "jnp.dot", "jnp.outer", "jnp.isclose", "jnp.concatenate", "jnp.pad", "jnp.roll",
+    "jnp.swapaxes", "nn.softmax", "nn.log_softmax",
+)  # fmt: skip
+INDEXING: Final = (
+    "x[2:5]", "x[::2]", "x[:, 1]", "x[1, 2]", "x[1:3, 2:4]", "x[None]", "x[rows] integer array",
+    "x[:, rows]", "x[mask] boolean array", "x.at[2].get()", "x.at[i].set(1)", "x.at[2].add(1)",
+    "x.at[rows].add(1)", "x.at[:, 1].set(0)", "x.at[mask].set(0)",
+)  # fmt: skip
 BARS: Final = (
     Bar("import F + F.numpy, wall", "import_time", "import F, F.numpy", 0.55, 0.45),
     Bar("import, peak RSS", "import_time", "import F, F.numpy peak RSS", 0.85, 0.80),
@@ -28,6 +41,8 @@ BARS: Final = (
     Bar("eager x.at[2].set(1)", "eager", "x.at[2].set(1)", 0.25, 0.10),
     Bar("eager jnp.zeros(8)", "eager", "jnp.zeros", 0.35, 0.20),
     Bar("eager grad of 3 ops", "eager", "eager grad 3 ops", 0.33, 0.20),
+    *(Bar(f"eager {name}", "eager", name, 1.10, 1.00) for name in COMPOSITES),
+    *(Bar(f"eager {name}", "eager", name, 0.25, 0.12) for name in INDEXING),
     Bar("device_put of 500 arrays", "transfer", "device_put 500 small arrays", 0.50, 0.33),
     Bar("trace, 12-layer forward", "stages", "transformer_fwd.trace_warm_cpu", 0.40, 0.25),
     Bar("trace, its gradient", "stages", "transformer_grad.trace_warm_cpu", 0.33, 0.15),
