@@ -252,3 +252,28 @@ def test_slopes_have_the_type_of_a_quotient(step):
     for x in (np.arange(5) ** 2, np.arange(5).astype(np.float16)):
         found, quotient = jnp.gradient(x, step), jnp.asarray(x) / step
         assert (found.dtype, found.weak_type) == (quotient.dtype, quotient.weak_type)
+
+
+@pytest.mark.parametrize("name", ["nanmedian", "nanquantile", "nanpercentile"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_quantiles_of_nothing_but_nan_are_nan(name, axis):
+    args = () if name == "nanmedian" else (0.5,)
+    found = getattr(jnp, name)(np.ones((0, 3), np.float16), *args, axis=axis)
+    assert (found.dtype, found.shape) == (np.float16, (3,) if axis == 0 else (0,))
+    assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("name", ["quantile", "percentile"])
+def test_quantiles_of_nothing_are_refused(name):
+    with pytest.raises(TypeError, match=rf"{name}: given an array with shape \(0,\)"):
+        getattr(jnp, name)(np.ones(0, np.float32), 0.5)
+
+
+def test_ranges_are_never_weak():
+    assert not jnp.ptp(2.5).weak_type
+    assert not jnp.ptp(weak(3)).weak_type
+
+
+def test_booleans_are_not_subtracted():
+    with pytest.raises(TypeError, match="ediff1d: given booleans"):
+        jnp.ediff1d(np.ones(3, bool))

@@ -186,8 +186,13 @@ def ediff1d(
     Args:
       ary: any shape.
       to_end, to_begin: values to put behind and in front of the differences.
+
+    Raises:
+      TypeError: booleans.
     """
     check_arraylike("ediff1d", ary)
+    if typeof(ary).dtype == np.bool_:
+        raise TypeError("ediff1d: given booleans, expected numbers. Use diff, or x.astype(int).")
     out = diff(ravel(ary))
     dtype = typeof(out).dtype
     parts = [None if to_begin is None else asarray(to_begin).astype(dtype).ravel(), out]

@@ -224,5 +224,6 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
             f"ptp: given an array of shape {typeof(a).shape}, expected at least one element to "
             "reduce. Check the size first."
         )
+    a = reductions.as_typed(a, typeof(a).dtype)
     out = lax.sub(lax.reduce_max(a, axes), lax.reduce_min(a, axes))
     return keep_dims(out, typeof(a).shape, axes) if keepdims else out

@@ -205,10 +205,14 @@ def _order_statistic(
     else:
         axes = canonicalize_axes(axis, aval.ndim, name)
     if any(typeof(a).shape[i] == 0 for i in axes):
-        raise ValueError(
-            f"{name}: given an array with shape {aval.shape}, expected at least one element along "
-            f"axis {axis}."
-        )
+        if not nan:
+            error = ValueError if name == "median" else TypeError
+            raise error(
+                f"{name}: given an array with shape {aval.shape}, expected at least one element "
+                f"along axis {axis}. Check the size first, or use nan{name}."
+            )
+        dims = [1 if i in axes else n for i, n in enumerate(aval.shape)]
+        a, weights = lax.full(dims, np.nan, to_inexact(aval.dtype)), None
     if weights is None:
         return _quantile(
             a, q, axes=axes, method=method, keepdims=bool(keepdims), nan=nan, scale=scale
@@ -238,7 +242,8 @@ _DOC: Final = """{summary}
       Array of the shape of `q` followed by the dimensions that are left.
 
     Raises:
-      ValueError: unknown method, complex numbers, or nothing along `axis`.
+      TypeError: nothing along `axis`; functions that leave out nan return nan there.
+      ValueError: unknown method, or complex numbers.
 """
 
 
