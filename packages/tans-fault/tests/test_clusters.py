@@ -49,13 +49,49 @@ def test_the_place_in_each_environment(name, asked):
 
 def test_no_environment_is_an_empty_place():
     assert detect(None, {}) == Place()
-    assert detect("slurm", {}) == Place()
+    assert detect(None, {"SLURM_JOB_ID": "1"}) == Place()  # in the shell of an allocation
     assert detect("deactivate", CASES["slurm"][0]) == Place()
 
 
 def test_an_unknown_environment_is_named():
     with pytest.raises(ValueError, match=r"'sge'.*'slurm'.*'deactivate'"):
         detect("sge", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "facts"),
+    [
+        ("launcher", {"TANS_LAUNCH_PROCESS_ID": None}, "TANS_LAUNCH_PROCESS_ID is not set"),
+        ("launcher", {"TANS_LAUNCH_NUM_PROCESSES": "two"}, "NUM_PROCESSES is 'two'"),
+        ("slurm", {"SLURM_PROCID": "x"}, "SLURM_PROCID is 'x', expected a whole number"),
+        ("slurm", {"SLURM_NTASKS": "0"}, "SLURM_NTASKS is '0', expected .* at least 1"),
+        ("slurm", {"SLURM_LOCALID": ""}, "SLURM_LOCALID is ''"),
+        ("slurm", {"SLURM_STEP_NODELIST": ""}, "NODELIST is '', expected hosts"),
+        ("ompi", {"OMPI_COMM_WORLD_RANK": None}, "RANK is not set"),
+        ("ompi", {"OMPI_MCA_orte_hnp_uri": "1.0;usock"}, "uri is '1.0;usock', expected 'JOB;tcp"),
+        ("k8s", {"JOB_COMPLETION_INDEX": "-1"}, "INDEX is '-1', expected .* at least 0"),
+        ("k8s", {"TANS_KUBERNETES_NUM_PROCESSES": "2x"}, "NUM_PROCESSES is '2x'"),
+        ("tpu", {"TPU_WORKER_ID": ""}, "TPU_WORKER_ID is ''"),
+        ("tpu", {"TPU_WORKER_HOSTNAMES": "a,,b"}, "HOSTNAMES is 'a,,b', expected the host of"),
+    ],
+)
+def test_a_malformed_variable_is_named(name, changes, facts):
+    env = {k: v for k, v in (CASES[name][0] | changes).items() if v is not None}
+    with pytest.raises(ValueError, match=f"{facts}.*Correct it"):
+        detect(name, env)
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"), [("slurm", "SLURM_NTASKS"), ("mpi4py", "the package mpi4py")]
+)
+def test_an_environment_that_is_asked_for_and_not_there(name, missing):
+    with pytest.raises(ValueError, match=f"'{name}'.*{missing}.*expected a job of that kind"):
+        detect(name, {"SLURM_JOB_ID": "4"})
+
+
+def test_an_address_of_version_6_keeps_its_brackets():
+    env = CASES["ompi"][0] | {"OMPI_MCA_orte_hnp_uri": "7.0;tcp6://[fd00::7]:34911"}
+    assert detect("ompi", env).coordinator_address == f"[fd00::7]:{61441 + 7}"
 
 
 def test_mpi4py_is_used_only_on_request():
@@ -93,6 +129,7 @@ def test_a_variable_replaces_the_port_that_was_found(monkeypatch):
         ("127.0.0.1", None, "127.0.0.1:80"),
         ("10.0.0.1", None, "[::]:80"),
         ("10.0.0.1", "10.0.0.1:81", "10.0.0.1:81"),
+        ("::1", None, "[::1]:80"),
     ],
 )
 def test_where_process_0_listens(host, given, bound):

@@ -104,4 +104,4 @@ def test_a_missing_program_is_named(capsys):
 def test_the_number_of_workers_is_checked(capsys):
     with pytest.raises(SystemExit):
         launch.main(["-n", "0", "x.py"])
-    assert "expected at least 1" in capsys.readouterr().err
+    assert "given '0', expected a whole number of at least 1" in capsys.readouterr().err

@@ -4,18 +4,23 @@ from typing import Any, Final
 
 from tans_core import require_interface
 from tans_fault import distributed, multihost_utils
-from tans_fault.checkpoints import Checkpoints
-from tans_fault.elastic import Report, Step, StepFailedError, run_elastic
+from tans_fault.checkpoints import Checkpoints, CheckpointStore
+from tans_fault.elastic import run_elastic
 from tans_fault.live import LiveDevices, ProcessFailureError, live_devices
+from tans_fault.sharded import ShardedCheckpoints
+from tans_fault.steps import Report, StateDivergedError, Step, StepFailedError
 
 _INTERFACE_BUILT_FOR: Final = 1
 require_interface("tans-fault", built_for=_INTERFACE_BUILT_FOR)
 
 __all__ = [
+    "CheckpointStore",
     "Checkpoints",
     "LiveDevices",
     "ProcessFailureError",
     "Report",
+    "ShardedCheckpoints",
+    "StateDivergedError",
     "Step",
     "StepFailedError",
     "distributed",

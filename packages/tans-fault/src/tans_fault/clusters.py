@@ -38,18 +38,56 @@ class Cluster:
     """One kind of environment.
 
     Attributes:
-      is_present: whether these variables belong to a job of this kind.
+      variables: those that every job of this kind has.
       place: the place of this process in it.
+      lacks: what else must be there and is not, or an empty text.
       on_request: whether it is used only when asked for by name.
     """
 
-    is_present: Callable[[Environment], bool]
+    variables: tuple[str, ...]
     place: Callable[[Environment], Place]
+    lacks: Callable[[], str] = str
     on_request: bool = False
+
+    def missing(self, env: Environment) -> list[str]:
+        """Return what is missing for a job of this kind."""
+        names = [f"the environment variable {name}" for name in self.variables if name not in env]
+        return [*names, *filter(None, [self.lacks()])]
+
+
+def number(name: str, text: str | None, lowest: int = 0) -> int:
+    """Return the whole number in an environment variable.
+
+    Args:
+      name: what the error calls it.
+      text: what it holds; None when it is not set.
+      lowest: what the number must at least be.
+
+    Raises:
+      ValueError: it is not set, no number, or too small.
+    """
+    try:
+        value = int(text or "")
+    except ValueError:
+        value = None
+    if value is None or value < lowest:
+        raise ValueError(
+            f"distributed.initialize: the environment variable {name} is "
+            f"{'not set' if text is None else repr(text)}, expected a whole number of at least "
+            f"{lowest}. Correct it, or pass the argument that it stands for."
+        )
+    return value
+
+
+def _malformed(name: str, text: str, expected: str) -> ValueError:
+    return ValueError(
+        f"distributed.initialize: the environment variable {name} is {text!r}, expected "
+        f"{expected}. Correct it, or pass coordinator_address."
+    )
 
 
 def _job_port(text: str) -> int:
-    """Return a port from 61441 to 65533 that all processes of a job find from its number."""
+    """Return a port from 61441 to 65532 that all processes of a job find from its number."""
     digits = re.sub(r"\D", "", text) or "0"
     return 61441 + int(digits) % 4092
 
@@ -57,8 +95,8 @@ def _job_port(text: str) -> int:
 def _launcher_place(env: Environment) -> Place:
     return Place(
         env["TANS_LAUNCH_ADDRESS"],
-        int(env["TANS_LAUNCH_NUM_PROCESSES"]),
-        int(env["TANS_LAUNCH_PROCESS_ID"]),
+        number("TANS_LAUNCH_NUM_PROCESSES", env.get("TANS_LAUNCH_NUM_PROCESSES"), 1),
+        number("TANS_LAUNCH_PROCESS_ID", env.get("TANS_LAUNCH_PROCESS_ID")),
     )
 
 
@@ -74,27 +112,35 @@ def first_of_nodelist(nodes: str) -> str:
 
 
 def _slurm_place(env: Environment) -> Place:
-    host = first_of_nodelist(env["SLURM_STEP_NODELIST"])
-    local = env.get("SLURM_LOCALID")
+    nodes = env["SLURM_STEP_NODELIST"]
+    host = first_of_nodelist(nodes)
+    if not host:
+        raise _malformed("SLURM_STEP_NODELIST", nodes, "hosts such as 'node[1-4]'")
     return Place(
         f"{host}:{_job_port(env['SLURM_JOB_ID'])}",
-        int(env["SLURM_NTASKS"]),
-        int(env["SLURM_PROCID"]),
-        None if local is None else (int(local),),
+        number("SLURM_NTASKS", env["SLURM_NTASKS"], 1),
+        number("SLURM_PROCID", env["SLURM_PROCID"]),
+        _local_id(env, "SLURM_LOCALID"),
     )
+
+
+def _local_id(env: Environment, name: str) -> tuple[int, ...] | None:
+    return (number(name, env[name]),) if name in env else None
 
 
 def _open_mpi_place(env: Environment) -> Place:
     # job.jobid;tcp://10.0.0.1,10.1.0.1:45997 with the addresses of the launching node.
-    job, _, uri = env["OMPI_MCA_orte_hnp_uri"].partition(";")
-    match = re.match(r"tcp6?://\[?([^,\]]+?)(?:[,\]:]|$)", uri)
-    host = "127.0.0.1" if match is None else match[1]
-    local = env.get("OMPI_COMM_WORLD_LOCAL_RANK")
+    name = "OMPI_MCA_orte_hnp_uri"
+    job, _, uri = env[name].partition(";")
+    match = re.match(r"tcp6://(\[[^\],]+)|tcp://([^,:]+)", uri)
+    if match is None:
+        raise _malformed(name, env[name], "'JOB;tcp://ADDRESS:PORT'")
+    host = f"{match[1]}]" if match[1] else match[2]
     return Place(
         f"{host}:{_job_port(job.partition('.')[0])}",
-        int(env["OMPI_COMM_WORLD_SIZE"]),
-        int(env["OMPI_COMM_WORLD_RANK"]),
-        None if local is None else (int(local),),
+        number("OMPI_COMM_WORLD_SIZE", env.get("OMPI_COMM_WORLD_SIZE"), 1),
+        number("OMPI_COMM_WORLD_RANK", env.get("OMPI_COMM_WORLD_RANK")),
+        _local_id(env, "OMPI_COMM_WORLD_LOCAL_RANK"),
     )
 
 
@@ -112,11 +158,12 @@ def _mpi4py_place(env: Environment) -> Place:
 
 def _kubernetes_place(env: Environment) -> Place:
     host = env.get("TANS_KUBERNETES_COORDINATOR") or _first_pod(env)
-    count = env.get("JOB_COMPLETIONS") or env.get("TANS_KUBERNETES_NUM_PROCESSES")
+    names = ("JOB_COMPLETIONS", "TANS_KUBERNETES_NUM_PROCESSES")
+    counts = [number(name, env[name], 1) for name in names if name in env]
     return Place(
         host and f"{host}:8476",
-        None if count is None else int(count),
-        int(env["JOB_COMPLETION_INDEX"]),
+        counts[0] if counts else None,
+        number("JOB_COMPLETION_INDEX", env["JOB_COMPLETION_INDEX"]),
     )
 
 
@@ -131,27 +178,26 @@ def _first_pod(env: Environment) -> str | None:
 
 
 def _tpu_place(env: Environment) -> Place:
-    hosts = [h.strip() for h in env["TPU_WORKER_HOSTNAMES"].split(",")]
-    return Place(f"{hosts[0]}:8476", len(hosts), int(env["TPU_WORKER_ID"]))
+    text = env["TPU_WORKER_HOSTNAMES"]
+    hosts = [h.strip() for h in text.split(",")]
+    if not all(hosts):
+        raise _malformed("TPU_WORKER_HOSTNAMES", text, "the host of each worker, split by commas")
+    return Place(f"{hosts[0]}:8476", len(hosts), number("TPU_WORKER_ID", env["TPU_WORKER_ID"]))
 
 
-def _has(*names: str) -> Callable[[Environment], bool]:
-    return lambda env: all(name in env for name in names)
-
-
-def _has_mpi4py(env: Environment) -> bool:
-    return importlib.util.find_spec("mpi4py") is not None
+def _mpi4py_is_missing() -> str:
+    return "" if importlib.util.find_spec("mpi4py") else "the package mpi4py"
 
 
 ENVIRONMENTS: Final[dict[str, Cluster]] = {
-    "launcher": Cluster(_has("TANS_LAUNCH_ADDRESS"), _launcher_place),
-    "tpu": Cluster(_has("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES"), _tpu_place),
+    "launcher": Cluster(("TANS_LAUNCH_ADDRESS",), _launcher_place),
+    "tpu": Cluster(("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES"), _tpu_place),
     "slurm": Cluster(
-        _has("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID"), _slurm_place
+        ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID"), _slurm_place
     ),
-    "ompi": Cluster(_has("OMPI_MCA_orte_hnp_uri"), _open_mpi_place),
-    "k8s": Cluster(_has("KUBERNETES_SERVICE_HOST", "JOB_COMPLETION_INDEX"), _kubernetes_place),
-    "mpi4py": Cluster(_has_mpi4py, _mpi4py_place, on_request=True),
+    "ompi": Cluster(("OMPI_MCA_orte_hnp_uri",), _open_mpi_place),
+    "k8s": Cluster(("KUBERNETES_SERVICE_HOST", "JOB_COMPLETION_INDEX"), _kubernetes_place),
+    "mpi4py": Cluster((), _mpi4py_place, _mpi4py_is_missing, on_request=True),
 }
 
 
@@ -166,7 +212,8 @@ def detect(method: str | None, env: Environment | None = None) -> Place:
       The place; empty when no environment is found.
 
     Raises:
-      ValueError: no environment has that name.
+      ValueError: no environment has that name, this is not one of that name, or a variable is
+        malformed.
 
     Example:
       >>> detect("slurm", {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "n[01-02]",
@@ -175,7 +222,7 @@ def detect(method: str | None, env: Environment | None = None) -> Place:
     """
     env = os.environ if env is None else env
     if method is None:
-        found = [c for c in ENVIRONMENTS.values() if not c.on_request and c.is_present(env)]
+        found = [c for c in ENVIRONMENTS.values() if not (c.on_request or c.missing(env))]
         return found[0].place(env) if found else Place()
     if method == "deactivate":
         return Place()
@@ -186,8 +233,12 @@ def detect(method: str | None, env: Environment | None = None) -> Place:
             f"{', '.join(map(repr, ENVIRONMENTS))} or 'deactivate'. Leave it out to take the "
             "first environment that is found."
         )
-    if not cluster.is_present(env):
-        return Place()
+    if missing := cluster.missing(env):
+        raise ValueError(
+            f"distributed.initialize: given cluster_detection_method={method!r}, but here is not "
+            f"{' nor '.join(missing)}; expected a job of that kind. Start the program by it, or "
+            "leave cluster_detection_method out."
+        )
     return cluster.place(env)
 
 

@@ -5,10 +5,14 @@ the process: jaxlib aborts when the key-value store is used before the connectio
 """
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_fault.roll_call import Answer, Server
+
+EXIT_COORDINATOR_LOST: Final = 75
+"""Exit status of a process whose coordinator is gone; a supervisor may start the job anew."""
 
 type Incarnations = dict[int, int]
 """Live processes by index, each with the random number of its present start."""
@@ -121,6 +125,7 @@ class State:
       recoverable: whether others live on when one is lost.
       heartbeat_timeout: seconds of silence after which a process counts as dead.
       shutdown_timeout: seconds that an end waits for others.
+      initialization_timeout: seconds that a start waits for others.
       roll: the roll call, if it is taken in this process.
       answer: the open line to the roll call.
       views: live processes at the last exchange among certain processes, by these.
@@ -128,6 +133,7 @@ class State:
       departures: how often each process had left the roll call before the last exchange.
       members: processes that share the present data plane.
       epoch: how many data planes this process has had.
+      loops: how many elastic loops it has begun.
     """
 
     process_id: int = 0
@@ -140,6 +146,7 @@ class State:
     recoverable: bool = False
     heartbeat_timeout: int = 100
     shutdown_timeout: int = 300
+    initialization_timeout: int = 300
     roll: Server | None = None
     answer: Answer | None = None
     views: dict[tuple[int, ...], Incarnations] = dataclasses.field(default_factory=dict)
@@ -147,6 +154,7 @@ class State:
     departures: dict[int, int] = dataclasses.field(default_factory=dict)
     members: Incarnations | None = None
     epoch: int = 0
+    loops: int = 0
 
     @property
     def everyone(self) -> tuple[int, ...]:
@@ -175,3 +183,10 @@ def connected_client(name: str) -> CoordinationClient:
             "Call distributed.initialize() at the start of the program."
         )
     return state.client
+
+
+def end_without_coordinator() -> None:
+    """End the process: no step can be agreed on any more, and jaxlib would abort it."""
+    line = f"tans: process {state.process_id}: coordinator lost, ending with status "
+    os.write(2, f"{line}{EXIT_COORDINATOR_LOST}\n".encode())
+    os._exit(EXIT_COORDINATOR_LOST)

@@ -6,29 +6,34 @@ asked to: then it can't outlive the program that started it.
 """
 
 import argparse
+import contextlib
 import os
+import random
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Sequence
 
-from tans_fault.distributed import start_coordinator
+from tans_fault.joining import start_coordinator
+from tans_fault.options import count
 
 _TRIES = 20
+_TRIES_OF_PORTS = 1000
+_PORTS = (20_000, 32_000)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a coordinator until it is told to end; return the exit status."""
     options = _parser().parse_args(arguments)
-    host, _, port = options.address.rpartition(":")
+    host, colon, port = options.address.rpartition(":")
     end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end.set())
     problem = ""
     for _ in range(_TRIES if port == "0" else 1):
-        address = f"{host}:{free_port(host.strip('[]')) if port == '0' else port}"
         try:
+            address = f"{host}{colon}{free_port(host.strip('[]')) if port == '0' else port}"
             roll, service = start_coordinator(
                 address,
                 options.num_processes,
@@ -39,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 security={},
             )
             break
-        except RuntimeError as error:
+        except (OSError, RuntimeError, ValueError) as error:
             problem = str(error)
     else:
         os.write(2, f"{problem}\n".encode())
@@ -54,18 +59,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def free_port(host: str) -> int:
-    """Return a port on which nothing listens now, nor on the next."""
+    """Return a port on which nothing listens now, nor on the next.
+
+    It is none that the system gives to connections, lest one takes it before the coordinator does.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    while True:
-        with socket.create_server((host, 0), family=family) as server:
-            port = server.getsockname()[1]
-            if port == 65535:
-                continue
-            try:
-                socket.create_server((host, port + 1), family=family).close()
-            except OSError:
-                continue
+    for _ in range(_TRIES_OF_PORTS):
+        port = random.SystemRandom().randrange(*_PORTS)
+        with contextlib.suppress(OSError), contextlib.ExitStack() as servers:
+            for number in (port, port + 1):
+                servers.enter_context(socket.create_server((host, number), family=family))
             return port
+    raise OSError(
+        f"tans_fault.coordinator: no two free ports in a row from {_PORTS[0]} to {_PORTS[1]} on "
+        f"{host}, expected some. Name one with --address HOST:PORT."
+    )
 
 
 def _wait_for_input(end: threading.Event) -> None:
@@ -75,11 +83,11 @@ def _wait_for_input(end: threading.Event) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tans_fault.coordinator", description=__doc__)
-    parser.add_argument("--num-processes", type=int, required=True, help="processes of the job")
+    parser.add_argument("--num-processes", type=count, required=True, help="processes of the job")
     parser.add_argument("--address", default="127.0.0.1:0", help="host:port; port 0 takes any")
-    parser.add_argument("--heartbeat-timeout", type=int, default=10, help="seconds")
-    parser.add_argument("--initialization-timeout", type=int, default=300, help="seconds")
-    parser.add_argument("--shutdown-timeout", type=int, default=300, help="seconds")
+    parser.add_argument("--heartbeat-timeout", type=count, default=10, help="seconds")
+    parser.add_argument("--initialization-timeout", type=count, default=300, help="seconds")
+    parser.add_argument("--shutdown-timeout", type=count, default=300, help="seconds")
     parser.add_argument("--recoverable", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--end-with-input", action="store_true", help="end when stdin is closed")
     return parser

@@ -3,20 +3,16 @@
 import atexit
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tans_core import config_module as config
-from tans_fault import _jaxlib, epochs, roll_call, settings
-from tans_fault.coordination import CoordinationClient, state
+from tans_fault import joining, settings
+from tans_fault.coordination import EXIT_COORDINATOR_LOST, state
 from tans_fault.settings import Settings
 from tans_xla import backend
 
 __all__ = ["EXIT_COORDINATOR_LOST", "initialize", "is_initialized", "shutdown"]
-
-EXIT_COORDINATOR_LOST: Final = 75
-"""Exit status of a process whose coordinator is gone; a supervisor may start the job anew."""
 
 
 def initialize(
@@ -107,16 +103,23 @@ def initialize(
             peer_uri_prefix=mtls_peer_uri_prefix,
         ),
     )
-    state.recoverable = _is_recoverable(recoverable)
-    state.heartbeat_timeout = settings.heartbeat_seconds(heartbeat_timeout_seconds)
-    state.shutdown_timeout = shutdown_timeout_seconds
-    state.partition_index = _partition_index(slice_index, partition_index)
+    number = settings.whole_number
+    collective = settings.collective_seconds(collective_timeout_seconds)
+    facts = {
+        "recoverable": _is_recoverable(recoverable),
+        "heartbeat_timeout": settings.heartbeat_seconds(heartbeat_timeout_seconds),
+        "shutdown_timeout": number("shutdown_timeout_seconds", shutdown_timeout_seconds, 0),
+        "initialization_timeout": number("initialization_timeout", initialization_timeout, 1),
+        "partition_index": settings.partition_index(slice_index, partition_index),
+    }
     settings.warn_of_proxies()
     settings.set_visible_devices(place.local_device_ids)
-    if state.recoverable or collective_timeout_seconds is not None:
-        settings.set_collective_timeout(collective_timeout_seconds)
+    for name, value in facts.items():
+        setattr(state, name, value)
+    if state.recoverable or collective is not None:
+        settings.set_collective_timeout(collective)
     try:
-        _join(joined, initialization_timeout)
+        joining.join(joined)
     except BaseException:
         _abandon()
         raise
@@ -149,6 +152,8 @@ def shutdown() -> None:
     if state.roll is not None:
         state.roll.close()
     state.reset()
+    if not backend.is_started():
+        backend.set_distributed()
     atexit.unregister(_leave_at_exit)
 
 
@@ -166,135 +171,15 @@ def _check_first() -> None:
 
 
 def _starts_service(given: bool | None, process: int) -> bool:
-    if given is None:
+    if settings.truth("start_service", given) is None:
         return process == 0 and os.environ.get("TANS_LAUNCH_STANDALONE") != "1"
-    return given and process == 0
+    return bool(given) and process == 0
 
 
 def _is_recoverable(given: bool | None) -> bool:
-    return config.find_flag("jax_enable_recoverability").value if given is None else given
-
-
-def _partition_index(slice_index: int | None, partition_index: int | None) -> int | None:
-    if slice_index is not None and partition_index is not None:
-        raise ValueError(
-            f"distributed.initialize: given slice_index={slice_index} and "
-            f"partition_index={partition_index}, expected one of them: they mean the same. "
-            "Leave slice_index out."
-        )
-    text = settings.environment("PARTITION_INDEX") or settings.environment("SLICE_INDEX")
-    given = partition_index if slice_index is None else slice_index
-    return int(text) if given is None and text else given
-
-
-def _join(joined: Settings, seconds: int) -> None:
-    end = time.monotonic() + seconds
-    if joined.start_service:
-        _start_service(joined, seconds)
-    _answer_roll_call(joined, seconds)
-    raw = _jaxlib.make_client(
-        f"{joined.host}:{joined.port}",
-        joined.process_id,
-        init_timeout=max(int(end - time.monotonic()), 1) + 5,
-        shutdown_timeout=state.shutdown_timeout,
-        heartbeat_timeout=state.heartbeat_timeout,
-        shutdown_on_destruction=False,
-        use_compression=True,
-        **joined.security,
-    )
-    client = CoordinationClient(raw)
-    client.connect()
-    if config.find_flag("jax_enable_preemption_service").value:
-        state.preemption_sync_manager = _jaxlib.make_preemption_manager()
-        state.preemption_sync_manager.initialize(client.raw)
-    state.process_id, state.num_processes = joined.process_id, joined.num_processes
-    state.coordinator_address = f"{joined.host}:{joined.port}"
-    backend.set_distributed(
-        cpu_options=epochs.cpu_options,
-        distributed_client=client.raw,
-        node_id=joined.process_id,
-        num_nodes=joined.num_processes,
-    )
-    state.client = client
-    if state.answer is not None:
-        state.answer.watch(_coordinator_lost)
-
-
-def _start_service(joined: Settings, seconds: int) -> None:
-    state.roll, state.service = start_coordinator(
-        joined.bind_address,
-        joined.num_processes,
-        heartbeat_timeout=state.heartbeat_timeout,
-        register_timeout=seconds,
-        shutdown_timeout=state.shutdown_timeout,
-        recoverable=state.recoverable,
-        security=joined.security,
-    )
-
-
-def start_coordinator(
-    address: str,
-    num_processes: int,
-    *,
-    heartbeat_timeout: int,
-    register_timeout: int,
-    shutdown_timeout: int,
-    recoverable: bool,
-    security: dict[str, Any],
-) -> tuple[roll_call.Server, Any]:
-    """Start the roll call, then the coordination service; return both.
-
-    Raises:
-      RuntimeError: a port is taken.
-    """
-    host, _, port = address.rpartition(":")
-    try:
-        roll = roll_call.Server(
-            host.strip("[]"), int(port) + 1, num_processes, may_rejoin=recoverable
-        )
-    except OSError as error:
-        raise _port_taken(int(port) + 1, "the roll call", error) from None
-    try:
-        service = _jaxlib.make_service(
-            address,
-            num_processes,
-            heartbeat_timeout=heartbeat_timeout,
-            cluster_register_timeout=register_timeout,
-            shutdown_timeout=shutdown_timeout,
-            recoverable=recoverable,
-            **security,
-        )
-    except RuntimeError as error:
-        roll.close()
-        raise _port_taken(int(port), "the coordination service", error) from None
-    return roll, service
-
-
-def _port_taken(port: int, what: str, error: Exception) -> RuntimeError:
-    return RuntimeError(
-        f"distributed: {what} could not listen on port {port} ({error}); expected a free port and "
-        "its successor. Choose another port for coordinator_address."
-    )
-
-
-def _answer_roll_call(joined: Settings, seconds: int) -> None:
-    end = time.monotonic() + seconds
-    host, port = joined.host, joined.port
-    probe = roll_call.connect(host, port, seconds)
-    if probe is None:
-        raise TimeoutError(
-            f"distributed.initialize: nothing listens at coordinator_address {host}:{port} after "
-            f"{seconds} s; expected the coordination service there. Start process 0 (or the "
-            "coordinator), or correct the address."
-        )
-    probe.close()
-    line = roll_call.connect(host, port + 1, 1.0)
-    if line is None:  # a coordinator that is not ours: its client does without
-        return
-    state.answer = roll_call.Answer(
-        line, joined.process_id, joined.num_processes, settings.must_be_same()
-    )
-    state.answer.wait(max(end - time.monotonic(), 1.0))
+    if settings.truth("recoverable", given) is None:
+        return bool(config.find_flag("jax_enable_recoverability").value)
+    return bool(given)
 
 
 def _abandon() -> None:
@@ -304,13 +189,6 @@ def _abandon() -> None:
     if state.service is not None:
         state.service.shutdown()
     state.reset()
-
-
-def _coordinator_lost() -> None:
-    """End the process: no step can be agreed on any more, and jaxlib would abort it."""
-    line = f"tans: process {state.process_id}: coordinator lost, ending with status "
-    os.write(2, f"{line}{EXIT_COORDINATOR_LOST}\n".encode())
-    os._exit(EXIT_COORDINATOR_LOST)
 
 
 def _leave_at_exit() -> None:

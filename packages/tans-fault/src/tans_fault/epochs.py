@@ -10,12 +10,18 @@ CPU client and its connections and make new ones together. The time between is a
 
 A starting process must not make its client before step 2, or it would read the old keys. So the
 first use of a device in a recoverable job takes part in an exchange.
+
+In step 3 process 0 writes the global topology, from what each process wrote at its first start, and
+the others wait for it inside jaxlib, up to a minute. Should it die before, the others write what it
+would have: the topology of the epoch before, which is the same. In the first epoch there is none;
+then they write nonsense, so that jaxlib gives up at once, and wait for whoever was lost.
 """
 
+import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tans_core import config_module as config
@@ -24,10 +30,15 @@ from tans_fault import _jaxlib
 from tans_fault.coordination import CoordinationClient, Incarnations, connected_client, state
 from tans_xla import backend
 
+type Client = Any  # of jaxlib
+
 # More than anyone should need between two barriers, beyond the time to be declared dead.
 _GRACE_SECONDS: Final = 20
 _SHORTEST_PAUSE: Final = 0.005
 _LONGEST_PAUSE: Final = 0.1
+_LOCAL_TOPOLOGY: Final = "cpu:local_topology/cpu"
+_TOPOLOGY: Final = "cpu:global_topology/cpu"
+_KNOWN_TOPOLOGY: Final = "tans/topology/cpu"  # a copy that no epoch deletes
 
 
 def name_of_view(view: Incarnations) -> str:
@@ -96,15 +107,42 @@ def lose_arrays() -> None:
 
 def _clear_rendezvous(client: CoordinationClient, view: Incarnations) -> None:
     key = key_of_round()
+    began = _topology(client, _KNOWN_TOPOLOGY) is not None
+    if not began:
+        _await_all(view)
     meet(f"{key}/a", view)
     if state.process_id == min(view):
         client.key_value_delete("cpu:gloo")
+        if not began:
+            client.key_value_delete("cpu:local_topology")
         if 0 in view:
             client.key_value_delete("cpu:global_topology")
     meet(f"{key}/b", view)
 
 
-def meet(name: str, view: Incarnations) -> None:
+def _await_all(view: Incarnations) -> None:
+    """Wait until a process that was lost before the job had begun is on its way, then raise."""
+    lost = sorted(set(state.everyone) - set(view))
+    if not lost:
+        return
+    end = time.monotonic() + meeting_seconds()
+    pause = threading.Event()
+    while not pause.wait(_LONGEST_PAUSE) and time.monotonic() < end:
+        missing = state.answer.missing() if state.answer is not None else None
+        if not set(lost) & set(missing or ()):
+            break
+    raise JaxRuntimeError(
+        f"UNAVAILABLE: processes {lost} were lost before the job had begun; expected all "
+        f"{state.num_processes}. Start them again."
+    )
+
+
+def _topology(client: CoordinationClient, key: str) -> bytes | None:
+    folder, _, name = key.rpartition("/")
+    return dict(client.key_value_dir_get_bytes(folder)).get(f"{folder}/{name}")
+
+
+def meet(name: str, view: Incarnations, seconds: float | None = None) -> None:
     """Wait for all processes of a view to be here.
 
     The service's own barrier would wait for a dead process until the time is over; the roll call
@@ -113,13 +151,14 @@ def meet(name: str, view: Incarnations) -> None:
     Args:
       name: key-value prefix for this meeting, used once.
       view: from the last exchange.
+      seconds: how long to wait; by default a little longer than for an exchange.
 
     Raises:
       JaxRuntimeError: one of them left, or did not come in time.
     """
     client = connected_client("meet")
     client.key_value_set(f"{name}/{state.process_id}", "", allow_overwrite=True)
-    end = time.monotonic() + meeting_seconds()
+    end = time.monotonic() + (meeting_seconds() if seconds is None else seconds)
     pause = _SHORTEST_PAUSE
     while True:
         here = {int(key.rpartition("/")[2]) for key, _ in client.key_value_dir_get(name)}
@@ -136,8 +175,7 @@ def meet(name: str, view: Incarnations) -> None:
 
 def check_present(awaited: Sequence[int], end: float, what: str) -> None:
     """Raise JaxRuntimeError if one of the awaited has left, or the time is over."""
-    left = state.answer.departures() if state.answer is not None else {}
-    gone = [p for p in awaited if left.get(p, 0) > state.departures.get(p, 0)]
+    gone = departed(awaited)
     if gone or time.monotonic() > end:
         status = f"ABORTED: processes {gone} left" if gone else "DEADLINE_EXCEEDED: no sign"
         raise JaxRuntimeError(
@@ -146,17 +184,84 @@ def check_present(awaited: Sequence[int], end: float, what: str) -> None:
         )
 
 
+def departed(processes: Sequence[int]) -> list[int]:
+    """Return which of these processes left since the last exchange."""
+    left = state.answer.departures() if state.answer is not None else {}
+    return [p for p in processes if left.get(p, 0) > state.departures.get(p, 0)]
+
+
 def meeting_seconds() -> int:
     """Return how long to wait for others who are known to be on their way."""
     return state.heartbeat_timeout + _GRACE_SECONDS
 
 
-def cpu_options() -> dict[str, Any]:
-    """Return what the CPU client of a multi-process job is made with; called for each client."""
+def make_cpu_client(make: Callable[..., Client]) -> Client:
+    """Return a new CPU client of a multi-process job; `make` gets its further options.
+
+    The first one of a recoverable job is made together with the others, again when one of them
+    dies on the way.
+    """
     client = connected_client("CPU client")
-    if state.recoverable and state.members is None:
-        state.members = _enter(client)
-        state.epoch += 1
+    if not state.recoverable:
+        return make(**_options(client))
+    if state.members is not None:
+        return _make(make, client, state.members)
+    end = time.monotonic() + state.initialization_timeout
+    while True:
+        view = exchange()
+        try:
+            _clear_rendezvous(client, view)
+            made = _make(make, client, view)
+        except JaxRuntimeError:
+            if time.monotonic() > end:
+                raise
+        else:
+            state.members = dict(view)
+            state.epoch += 1
+            return made
+
+
+def _make(make: Callable[..., Client], client: CoordinationClient, view: Incarnations) -> Client:
+    with _Watch(client, view):
+        made = make(**_options(client))
+    topology = _topology(client, _TOPOLOGY)
+    if topology:
+        client.key_value_set_bytes(_KNOWN_TOPOLOGY, topology, allow_overwrite=True)
+    return made
+
+
+class _Watch:
+    """Helps those out who wait inside jaxlib for the topology of a process that was lost."""
+
+    def __init__(self, client: CoordinationClient, view: Incarnations) -> None:
+        self._client = client
+        self._known = _topology(client, _KNOWN_TOPOLOGY)
+        awaited = view if self._known is None else {0} & view.keys()
+        self._awaited = sorted(set(awaited) - {state.process_id})
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="topology watch", daemon=True)
+
+    def __enter__(self) -> None:
+        if self._awaited and state.answer is not None:
+            self._thread.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(_LONGEST_PAUSE):
+            if gone := departed(self._awaited):
+                if self._known is None:
+                    for process in gone:
+                        with contextlib.suppress(JaxRuntimeError):  # it had written its own
+                            self._client.key_value_set_bytes(f"{_LOCAL_TOPOLOGY}/{process}", b"")
+                self._client.key_value_set_bytes(_TOPOLOGY, self._known or b"", True)
+                return
+
+
+def _options(client: CoordinationClient) -> dict[str, Any]:
     return {
         "collectives": _make_collectives(client),
         "get_local_topology_timeout_minutes": _minutes(
@@ -166,20 +271,6 @@ def cpu_options() -> dict[str, Any]:
             "jax_cpu_get_global_topology_timeout_minutes"
         ),
     }
-
-
-def _enter(client: CoordinationClient) -> Incarnations:
-    """Join the others; again when one of them dies on the way."""
-    view = exchange()
-    for _ in range(state.num_processes):
-        try:
-            _clear_rendezvous(client, view)
-        except JaxRuntimeError:
-            view = exchange()
-        else:
-            return dict(view)
-    _clear_rendezvous(client, view)
-    return dict(view)
 
 
 def _minutes(flag: str) -> int:

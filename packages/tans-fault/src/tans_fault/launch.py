@@ -2,7 +2,8 @@
 
 The job's own coordinator runs beside the workers, so that any of them may be lost; a worker that
 ends with an error is started anew. If the coordinator is lost, all are started anew and go on from
-their checkpoint. Each line of output gets the number of its worker.
+their checkpoint. Each line of output gets the number of its worker. Standard input is not passed
+on. What a worker has started ends with it.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tans_fault.options import at_least, count, seconds
 from tans_fault.supervisor import Plan, Supervisor
 
 
@@ -37,26 +39,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return Supervisor(plan).run()
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"given {number}, expected at least 1")
-    return number
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tans_fault.launch", description=__doc__)
     add = parser.add_argument
-    add("-n", "--num-processes", type=_positive, required=True, help="number of workers")
-    add("--embedded-coordinator", action="store_true", help="worker 0 runs the coordinator")
-    add("--standalone-coordinator", action="store_true", help="a process of its own (default)")
+    add("-n", "--num-processes", type=count, required=True, help="number of workers")
+    kind = parser.add_mutually_exclusive_group().add_argument
+    kind("--embedded-coordinator", action="store_true", help="worker 0 runs the coordinator")
+    kind("--standalone-coordinator", action="store_true", help="a process of its own (default)")
     add("--recoverable", action=argparse.BooleanOptionalAction, default=True)
-    add("--restarts", type=int, default=10, help="restarts in all before the job is given up")
-    add("--restart-delay", type=float, default=0.25, help="seconds, doubled at each restart")
-    add("--timeout", type=float, default=None, help="seconds after which all is ended")
-    add("--grace", type=float, default=30.0, help="seconds from SIGTERM to SIGKILL")
-    add("--heartbeat-timeout", type=_positive, default=10, help="seconds to notice a lost worker")
-    add("--collective-timeout", type=_positive, default=20, help="seconds a collective waits")
+    restarts = "restarts in all before the job is given up"
+    add("--restarts", type=at_least(0, int), default=10, help=restarts)
+    add("--restart-delay", type=seconds, default=0.25, help="seconds, doubled at each restart")
+    add("--timeout", type=seconds, default=None, help="seconds after which all is ended")
+    add("--grace", type=seconds, default=30.0, help="seconds from SIGTERM to SIGKILL")
+    add("--heartbeat-timeout", type=count, default=10, help="seconds to notice a lost worker")
+    add("--collective-timeout", type=count, default=20, help="seconds a collective waits")
     add("script", help="Python program, started once per worker")
     add("arguments", nargs=argparse.REMAINDER, help="its arguments")
     return parser

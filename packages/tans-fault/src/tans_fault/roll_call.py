@@ -6,8 +6,8 @@ plus one). The connection stays open for as long as the process lives: an id is 
 when its holder is gone, and its end tells a process that the coordinator is gone.
 
 Messages are lines of JSON. A process sends ``{"call": ..., "id": ..., "count": ..., "same": ...}``;
-the answers are ``{"refused": kind, "text": ...}``, ``{"missing": [...]}`` and ``{"go": true}``,
-the latter two with ``"left": id`` when a process has gone.
+the answers are ``{"refused": kind, "text": ...}`` and ``{"go": bool, "missing": [...]}``, the
+latter at each change, with ``"left": id`` when a process has gone.
 """
 
 import contextlib
@@ -18,7 +18,11 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-CALL: Final = "tans roll call 1"
+CALL: Final = "tans roll call 2"
+_LONGEST_LINE: Final = 1 << 16
+_FIRST_LINE_SECONDS: Final = 30.0
+# A machine that vanishes without a word is noticed by silence after some 25 s: its id is free then.
+_KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 type Message = dict[str, Any]
 
 
@@ -72,17 +76,19 @@ class Server:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError, ValueError):
-            lines = connection.makefile("r", encoding="utf-8")
-            message = json.loads(lines.readline() or "null")
-            if not isinstance(message, dict) or message.get("call") != CALL:
+            connection.settimeout(_FIRST_LINE_SECONDS)
+            lines = connection.makefile("rb")
+            message = json.loads(lines.readline(_LONGEST_LINE) or "null")
+            if not _is_call(message):
                 return
             refusal = self._admit(message, connection)
             if refusal is not None:
                 _send(connection, refusal)
                 return
             try:
+                keep_alive(connection)
                 self._report()
-                while lines.readline():
+                while lines.readline(_LONGEST_LINE):
                     pass
             finally:
                 with self._lock:
@@ -94,7 +100,7 @@ class Server:
         """Add a process to the roll, or return why not."""
         process, count, same = message["id"], message["count"], message["same"]
         with self._lock:
-            if count != self._count:
+            if count != self._count or not 0 <= process < count:
                 return {"refused": "count", "text": f"{self._count}"}
             if process in self._present:
                 return {"refused": "duplicate", "text": ""}
@@ -112,15 +118,33 @@ class Server:
         with self._lock:
             missing = sorted(set(range(self._count)) - set(self._present))
             self._began |= not missing
-            message: Message = {"go": True} if self._began else {"missing": missing}
+            message: Message = {"go": self._began, "missing": missing}
             message |= {} if left is None else {"left": left}
             for connection in self._present.values():
-                with contextlib.suppress(OSError):
-                    _send(connection, message)
+                with contextlib.suppress(OSError):  # a stopped process must not hold up the others
+                    _send(connection, message, socket.MSG_DONTWAIT)
 
 
-def _send(connection: socket.socket, message: Message) -> None:
-    connection.sendall(json.dumps(message).encode() + b"\n")
+def _is_call(message: Any) -> bool:
+    return (
+        isinstance(message, dict)
+        and message.get("call") == CALL
+        and all(type(message.get(name)) is int for name in ("id", "count"))
+        and isinstance(message.get("same"), dict)
+    )
+
+
+def _send(connection: socket.socket, message: Message, flags: int = 0) -> None:
+    connection.sendall(json.dumps(message).encode() + b"\n", flags)
+
+
+def keep_alive(connection: socket.socket) -> None:
+    """Wait for messages without limit, but notice when the other machine is gone."""
+    connection.settimeout(None)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE.items():
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 class Answer:
@@ -142,6 +166,7 @@ class Answer:
         self._closing = False
         self._news = threading.Condition()
         self._departures: dict[int, int] = {}
+        self._missing: list[int] | None = None
 
     def wait(self, seconds: float) -> None:
         """Claim the id and wait until all processes are present.
@@ -152,30 +177,47 @@ class Answer:
           RuntimeError: versions or programs differ, or the job began and takes no one back.
         """
         end = time.monotonic() + seconds
-        missing: list[int] | None = None
-        why = f"waited {seconds:g} s"
+        why = f"waited {seconds:.3g} s"
         try:
             _send(self._connection, self._claim)
             while True:
                 self._connection.settimeout(max(end - time.monotonic(), 0.001))
-                line = self._lines.readline()
+                line = self._lines.readline(_LONGEST_LINE)
                 if not line:
-                    why = "the coordinator gave up waiting"
+                    why = "the coordinator gave up waiting, or was lost,"
                     raise TimeoutError
-                message = json.loads(line)
+                message = self._message(line)
                 if "refused" in message:
                     raise self._refusal(message)
-                if message.get("go"):
+                self._note(message)
+                if message["go"]:
                     break
-                missing = message["missing"]
         except (TimeoutError, ConnectionError):
-            names = "unknown" if missing is None else ", ".join(map(str, missing))
-            raise TimeoutError(
-                f"distributed.initialize: {why} for {self._claim['count']} processes, but these "
-                f"did not come: {names}. Start them, correct num_processes, or raise "
-                "initialization_timeout."
-            ) from None
-        self._connection.settimeout(None)
+            raise self.gave_up(why) from None
+        keep_alive(self._connection)
+
+    def gave_up(self, why: str) -> TimeoutError:
+        """Return the error that names the processes that did not come."""
+        missing = self.missing()
+        names = "unknown" if missing is None else ", ".join(map(str, missing))
+        return TimeoutError(
+            f"distributed.initialize: {why} for {self._claim['count']} processes, but these "
+            f"did not come: {names}. Start them, correct num_processes, or raise "
+            "initialization_timeout."
+        )
+
+    def _message(self, line: bytes) -> Message:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict) or not {"refused", "go"} & message.keys():
+            raise RuntimeError(
+                f"distributed.initialize: the answer to the roll call was {line[:40]!r}, expected "
+                "one of a Tans coordinator of this version. Correct coordinator_address, or start "
+                "the coordinator from the same installation."
+            )
+        return message
 
     def watch(self, lost: Callable[[], None]) -> None:
         """Call `lost` from a thread when the coordinator goes away without our `close`."""
@@ -191,10 +233,16 @@ class Answer:
 
     def _note(self, message: Message) -> None:
         with self._news:
+            self._missing = message["missing"]
             left = message.get("left")
             if left is not None:
                 self._departures[left] = self._departures.get(left, 0) + 1
             self._news.notify_all()
+
+    def missing(self) -> list[int] | None:
+        """Return which processes are not there now; None before the first news."""
+        with self._news:
+            return self._missing
 
     def departures(self) -> dict[int, int]:
         """Return how often each process has left so far."""
@@ -225,7 +273,8 @@ class Answer:
         if kind == "count":
             return ValueError(
                 f"distributed.initialize: num_processes={count} was given, but the coordinator "
-                f"was started for {text}. Start all processes with the same num_processes."
+                f"was started for {text}; expected the same. Start all processes with one "
+                "num_processes."
             )
         if kind == "began":
             return RuntimeError(
@@ -241,14 +290,19 @@ class Answer:
         )
 
 
-def connect(host: str, port: int, seconds: float) -> socket.socket | None:
-    """Return a connection as soon as someone listens; None after `seconds`."""
+def connect(host: str, port: int, seconds: float) -> socket.socket:
+    """Return a connection as soon as someone listens.
+
+    Raises:
+      OSError: why there was none after `seconds`.
+    """
     end = time.monotonic() + seconds
     pause = threading.Event()
     while True:
-        left = end - time.monotonic()
-        if left <= 0:
-            return None
-        with contextlib.suppress(OSError):
-            return socket.create_connection((host, port), timeout=max(left, 0.05))
-        pause.wait(min(0.1, max(left, 0)))
+        left = max(end - time.monotonic(), 0.05)
+        try:
+            return socket.create_connection((host, port), timeout=left)
+        except OSError:
+            if time.monotonic() >= end:
+                raise
+        pause.wait(min(0.1, left))

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ class Settings:
     """What a process needs to join a job.
 
     Attributes:
-      host, port: where the coordination service is.
+      host, port: where the coordination service is; the host without brackets.
       bind_address: ``host:port`` that process 0 listens on.
       num_processes, process_id: the size of the job, and the index in it.
       start_service: whether this process runs the service.
@@ -39,10 +40,85 @@ class Settings:
     start_service: bool
     security: dict[str, Any]
 
+    @property
+    def address(self) -> str:
+        """The service's ``host:port``, an IPv6 address in brackets."""
+        return join_address(self.host, self.port)
+
 
 def environment(name: str) -> str | None:
     """Return the variable ``TANS_<name>``, or else ``JAX_<name>``."""
     return os.environ.get(f"TANS_{name}", os.environ.get(f"JAX_{name}"))
+
+
+def environment_number(name: str, lowest: int) -> int | None:
+    """Return the whole number in ``TANS_<name>`` or ``JAX_<name>``; None where it is not set.
+
+    Raises:
+      ValueError: it holds something else.
+    """
+    text = environment(name)
+    return clusters.number(f"TANS_{name} or JAX_{name}", text, lowest) if text else None
+
+
+def whole_number(name: str, value: Any, lowest: int, where: str = "distributed.initialize") -> int:
+    """Return an argument that must be a whole number of at least `lowest`.
+
+    Raises:
+      TypeError: it is no int.
+      ValueError: it is too small.
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise TypeError(
+            f"{where}: {name}={value!r} is a {type(value).__name__}, expected an int. Write "
+            f"int({name})."
+        )
+    if number < lowest:
+        raise ValueError(
+            f"{where}: {name}={number}, expected at least {lowest}. Give {lowest} or more."
+        )
+    return number
+
+
+def truth(name: str, value: Any) -> bool | None:
+    """Return an argument that must be a bool or None.
+
+    Raises:
+      TypeError: it is something else.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    raise TypeError(
+        f"distributed.initialize: {name}={value!r} is a {type(value).__name__}, expected True, "
+        f"False or None. Write bool({name})."
+    )
+
+
+def host_and_port(name: str, text: Any) -> tuple[str, int]:
+    """Return the host, without brackets, and the port of an address.
+
+    Raises:
+      ValueError: it is no ``host:port``, or the port is out of range.
+    """
+    host, _, port = text.rpartition(":") if isinstance(text, str) else ("", "", "")
+    is_clear = ":" not in host or (host[0] == "[" and host[-1] == "]")
+    if not host or host != host.strip() or not is_clear or not port.isdecimal():
+        port = "0"
+    if not 0 < int(port) < 65535:
+        raise ValueError(
+            f"distributed.initialize: {name}={text!r}, expected 'host:port' with a port from 1 to "
+            "65534, such as '10.0.0.1:8476' or '[fd00::1]:8476'. Give the address of process 0."
+        )
+    return host.strip("[]"), int(port)
+
+
+def join_address(host: str, port: int) -> str:
+    """Return ``host:port``, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def complete(
@@ -53,17 +129,13 @@ def complete(
     method: str | None,
 ) -> clusters.Place:
     """Return the place of this process from arguments, environment variables and cluster."""
-    if local_device_ids is None and (text := environment("LOCAL_DEVICE_IDS")):
-        local_device_ids = [int(part) for part in text.split(",")]
-    if isinstance(local_device_ids, int):
-        local_device_ids = [local_device_ids]
-    ids = None if local_device_ids is None else tuple(local_device_ids)
+    ids = _local_device_ids(local_device_ids)
     given = clusters.Place(
         address or environment("COORDINATOR_ADDRESS"), num_processes, process_id, ids
     )
     if None in (given.coordinator_address, num_processes, process_id) or method is not None:
         found = clusters.detect(method)
-        port = environment("COORDINATOR_PORT")
+        port = environment_number("COORDINATOR_PORT", 1)
         if port is not None and found.coordinator_address is not None:
             host = found.coordinator_address.rpartition(":")[0]
             found = dataclasses.replace(found, coordinator_address=f"{host}:{port}")
@@ -71,6 +143,22 @@ def complete(
             found = dataclasses.replace(found, local_device_ids=None)
         given = clusters.merge(given, found)
     return given
+
+
+def _local_device_ids(given: Any) -> tuple[int, ...] | None:
+    if given is None and (text := environment("LOCAL_DEVICE_IDS")):
+        name = "TANS_LOCAL_DEVICE_IDS or JAX_LOCAL_DEVICE_IDS"
+        given = [clusters.number(name, part, 0) for part in text.split(",")]
+    if given is None:
+        return None
+    parts = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    ids = tuple(whole_number("local_device_ids", part, 0) for part in parts)
+    if not ids or len(set(ids)) < len(ids):
+        raise ValueError(
+            f"distributed.initialize: local_device_ids={given!r}, expected one or more different "
+            "ids. Leave it out to use all devices of the machine."
+        )
+    return ids
 
 
 def check(place: clusters.Place) -> tuple[str, int, int, int]:
@@ -92,32 +180,21 @@ def check(place: clusters.Place) -> tuple[str, int, int, int]:
                 f"it; expected {what}. Pass {name}=..., or start the program with "
                 "python -m tans_fault.launch."
             )
-    for name, value in (("num_processes", count), ("process_id", process)):
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(
-                f"distributed.initialize: {name}={value!r} is a {type(value).__name__}, expected "
-                f"an int. Write int({name})."
-            )
-    if not 0 <= process < count:  # pyright: ignore[reportOperatorIssue]  # checked above
+    count, process = whole_number("num_processes", count, 1), whole_number("process_id", process, 0)
+    if process >= count:
         raise ValueError(
             f"distributed.initialize: process_id={process} with num_processes={count}, expected "
-            f"an id from 0 to num_processes - 1. Ids count from 0."
+            "an id from 0 to num_processes - 1. Ids count from 0."
         )
-    host, _, port = str(address).rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65535:
-        raise ValueError(
-            f"distributed.initialize: coordinator_address={address!r}, expected 'host:port' with "
-            "a port from 1 to 65534, such as '10.0.0.1:8476'. Give the address of process 0."
-        )
-    return host.strip("[]"), int(port), count, process  # pyright: ignore[reportReturnType]
+    return *host_and_port("coordinator_address", address), count, process
 
 
 def bind_address(given: str | None, host: str, port: int) -> str:
     """Return where process 0 listens: the loopback interface only if the address is on it."""
     given = given or environment("COORDINATOR_BIND_ADDRESS")
     if given is not None:
-        return given
-    return f"{host}:{port}" if is_loopback(host) else f"[::]:{port}"
+        return join_address(*host_and_port("coordinator_bind_address", given))
+    return join_address(host if is_loopback(host) else "::", port)
 
 
 def is_loopback(host: str) -> bool:
@@ -146,11 +223,31 @@ def security(verify: bool | None, **given: str | None) -> dict[str, Any]:
 
 def heartbeat_seconds(given: int | None) -> int:
     """Return the heartbeat timeout: 10 s where only CPUs are used, else 100 s."""
-    if given is None and (text := environment("HEARTBEAT_TIMEOUT_SECONDS")):
-        given = int(text)
     if given is not None:
-        return given
-    return 10 if only_cpu() else 100
+        return whole_number("heartbeat_timeout_seconds", given, 1)
+    return environment_number("HEARTBEAT_TIMEOUT_SECONDS", 1) or (10 if only_cpu() else 100)
+
+
+def collective_seconds(given: int | None) -> int | None:
+    """Return the bound of CPU collectives; None where neither argument nor variable says it."""
+    if given is not None:
+        return whole_number("collective_timeout_seconds", given, 1)
+    return environment_number("COLLECTIVE_TIMEOUT_SECONDS", 1)
+
+
+def partition_index(slice_index: int | None, given: int | None) -> int | None:
+    """Return the index of the group of devices, from either argument or a variable."""
+    if slice_index is not None and given is not None:
+        raise ValueError(
+            f"distributed.initialize: given slice_index={slice_index} and "
+            f"partition_index={given}, expected one of them: they mean the same. "
+            "Leave slice_index out."
+        )
+    for name, value in (("slice_index", slice_index), ("partition_index", given)):
+        if value is not None:
+            return whole_number(name, value, 0)
+    number = environment_number("PARTITION_INDEX", 0)
+    return environment_number("SLICE_INDEX", 0) if number is None else number
 
 
 def only_cpu() -> bool:
@@ -162,8 +259,6 @@ def only_cpu() -> bool:
 def set_collective_timeout(seconds: int | None) -> None:
     """Bound the wait of CPU collectives, which XLA reads from XLA_FLAGS at the first client."""
     flags = os.environ.get("XLA_FLAGS", "")
-    if seconds is None and (text := environment("COLLECTIVE_TIMEOUT_SECONDS")):
-        seconds = int(text)
     if seconds is None and COLLECTIVE_FLAG in flags:
         return
     kept = [flag for flag in flags.split() if not flag.startswith(COLLECTIVE_FLAG)]

@@ -1,7 +1,7 @@
 """The supervisor behind `tans_fault.launch`: starts processes, restarts them, ends them.
 
-It waits for events in one queue: a child's end, a signal, the time limit. It only ever signals
-children that it started itself.
+It waits for events in one queue: a line or the end of a child, a signal, a time that is over. It
+only ever signals children that it started itself, and what these have started.
 """
 
 import dataclasses
@@ -9,17 +9,19 @@ import os
 import queue
 import re
 import signal
-import subprocess
 import sys
-import threading
 import time
-from typing import IO, Any, Final
+from typing import Any, Final
 
+from tans_fault.children import Child, Output
+from tans_fault.coordination import EXIT_COORDINATOR_LOST
 from tans_fault.coordinator import free_port
-from tans_fault.distributed import EXIT_COORDINATOR_LOST
 
 _LONGEST_DELAY: Final = 30.0
 _START_SECONDS: Final = 60.0
+_OUTPUT_SECONDS: Final = 5.0
+_STOPPING: Final = {signal.SIGTERM: signal.SIGTERM, signal.SIGINT: signal.SIGINT}
+_STOPPING[signal.SIGHUP] = signal.SIGTERM  # what workers heed when the terminal is closed
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,53 +53,6 @@ class Plan:
     collective: int = 20
 
 
-class Child:
-    """A child process, the threads that read its output and wait for it."""
-
-    def __init__(
-        self, name: str, command: list[str], env: dict[str, str], events: "queue.Queue[Any]"
-    ) -> None:
-        self.name = name
-        self.popen = subprocess.Popen(
-            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        self.first_line: queue.Queue[str | None] = queue.Queue()
-        reader = threading.Thread(target=self._copy, args=(self.popen.stdout,), daemon=True)
-        reader.start()
-        threading.Thread(target=self._wait, args=(reader, events), daemon=True).start()
-
-    def _copy(self, stream: IO[bytes]) -> None:
-        """Pass lines on, each with one write, so that those of several workers do not mix."""
-        with stream:
-            for line in stream:
-                self.first_line.put(line.decode(errors="replace"))
-                write(f"[{self.name}] ".encode() + line.rstrip(b"\n"))
-        self.first_line.put(None)
-
-    def _wait(self, reader: threading.Thread, events: "queue.Queue[Any]") -> None:
-        status = self.popen.wait()
-        reader.join()  # its last words come before the news of its end
-        events.put(("end", self, status))
-
-    def send(self, number: int) -> None:
-        """Send a signal if it still runs."""
-        if self.popen.poll() is None:
-            self.popen.send_signal(number)
-
-    def close(self) -> None:
-        """End it now and forget it."""
-        self.send(signal.SIGKILL)
-        self.popen.wait()
-        if self.popen.stdin is not None:
-            self.popen.stdin.close()
-
-
-def write(line: bytes) -> None:
-    """Write one line to standard output, with one write."""
-    os.write(1, line + b"\n")
-
-
 class Supervisor:
     """One run of a job.
 
@@ -107,13 +62,17 @@ class Supervisor:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.events: queue.Queue[Any] = queue.Queue()
+        # A simple queue, since a signal may arrive while its lock is held.
+        self.events: queue.SimpleQueue[tuple[str, Child | None, Any]] = queue.SimpleQueue()
+        self.output = Output()
         self.workers: dict[int, Child] = {}
         self.finished: set[int] = set()
         self.coordinator: Child | None = None
         self.address = ""
         self.restarts = 0
         self.waiting: dict[int, float] = {}  # workers to start again, and when
+        self.again: float | None = None  # when to start the job again
+        self.starting: float | None = None  # until when the coordinator must listen
         self.stopping: float | None = None  # when to end what has not heeded SIGTERM
 
     def run(self) -> int:
@@ -121,71 +80,94 @@ class Supervisor:
         limit = None if self.plan.seconds is None else time.monotonic() + self.plan.seconds
         previous = {
             number: signal.signal(number, lambda n, _: self.events.put(("signal", None, n)))
-            for number in (signal.SIGTERM, signal.SIGINT)
+            for number in _STOPPING
         }
         try:
             self._start_job()
             return self._loop(limit)
         finally:
             self._close_all()
+            self.output.close(_OUTPUT_SECONDS)
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
     def _loop(self, limit: float | None) -> int:
         while len(self.finished) < self.plan.count:
-            ends = [limit, self.stopping, *self.waiting.values()]
+            if self.stopping is not None and not any(w.runs for w in self.workers.values()):
+                break
+            ends = [limit, self.stopping, self.starting, self.again, *self.waiting.values()]
             next_time = min((t for t in ends if t is not None), default=None)
             try:
                 pause = None if next_time is None else max(next_time - time.monotonic(), 0)
                 event, child, value = self.events.get(timeout=pause)
             except queue.Empty:
-                now = time.monotonic()
-                if limit is not None and now >= limit:
-                    self._say(f"time limit of {self.plan.seconds:g} s reached, ending all")
-                    return 124
-                if self.stopping is not None and now >= self.stopping:
-                    self._say("workers did not end after SIGTERM, ending them")
-                    return 1
-                self._start_due(now)
+                status = self._time_is_over(time.monotonic(), limit)
+                if status is not None:
+                    return status
                 continue
+            if event == "signal" and self.stopping is not None:
+                self._say("told to stop again, ending all")
+                return 1
             if event == "signal":
                 self._stop(value)
-            elif not self._ended(child, value):
+            elif event == "line" and child is self.coordinator:
+                self._heard(value)
+            elif event == "end" and child is not None and not self._ended(child, value):
                 return 1
-            if self.stopping is not None and not self._running():
-                break
         return 0 if len(self.finished) == self.plan.count else 1
 
-    def _running(self) -> bool:
-        return any(w.popen.poll() is None for w in self.workers.values())
+    def _time_is_over(self, now: float, limit: float | None) -> int | None:
+        """Do what is due; return the exit status when that is the end."""
+        if limit is not None and now >= limit:
+            self._say(f"time limit of {self.plan.seconds:g} s reached, ending all")
+            return 124
+        if self.stopping is not None and now >= self.stopping:
+            self._say("workers did not end after the signal, ending them")
+            return 1
+        if self.starting is not None and now >= self.starting:
+            self._say(
+                f"the coordinator did not listen within {_START_SECONDS:g} s; expected a line "
+                "with its address. Its output is above; free the machine, or use "
+                "--embedded-coordinator"
+            )
+            return 1
+        if self.again is not None and now >= self.again:
+            self._start_job()
+        for index in [i for i, when in self.waiting.items() if when <= now]:
+            del self.waiting[index]
+            self._say(f"starting worker {index} again")
+            self._start_worker(index)
+        return None
 
     def _start_job(self) -> None:
         self.finished.clear()
-        self.waiting.clear()
+        self.again = None
         if self.plan.standalone:
             self._start_coordinator()
         else:
-            self.address = f"127.0.0.1:{free_port('127.0.0.1')}"
-        for index in range(self.plan.count):
-            self._start_worker(index)
+            self._start_workers(f"127.0.0.1:{free_port('127.0.0.1')}")
 
     def _start_coordinator(self) -> None:
         command = [sys.executable, "-m", "tans_fault.coordinator", "--end-with-input"]
         command += ["--num-processes", str(self.plan.count)]
         command += ["--heartbeat-timeout", str(self.plan.heartbeat)]
         command += [] if self.plan.recoverable else ["--no-recoverable"]
-        self.coordinator = Child("coordinator", command, self._environment(), self.events)
-        end = time.monotonic() + _START_SECONDS
-        while True:
-            line = self.coordinator.first_line.get(timeout=max(end - time.monotonic(), 0.001))
-            if line is None:
-                raise RuntimeError(
-                    "tans_fault.launch: the coordinator did not start; expected it to listen on "
-                    "a free port of 127.0.0.1. Its output is above."
-                )
-            if found := re.search(r"listens on (\S+)", line):
-                self.address = found[1]
-                return
+        self.starting = time.monotonic() + _START_SECONDS
+        self.coordinator = Child(
+            "coordinator", command, self._environment(), self.events, self.output, watched=True
+        )
+
+    def _heard(self, line: str) -> None:
+        """Start the workers once the coordinator has said where it listens."""
+        if self.starting is not None and (found := re.search(r"listens on (\S+)", line)):
+            self.starting = None
+            self._start_workers(found[1])
+
+    def _start_workers(self, address: str) -> None:
+        self.address = address
+        if self.stopping is None:
+            for index in range(self.plan.count):
+                self._start_worker(index)
 
     def _environment(self) -> dict[str, str]:
         """Return ours without proxies, which must not come between processes of one machine."""
@@ -202,20 +184,16 @@ class Supervisor:
             "TANS_COLLECTIVE_TIMEOUT_SECONDS": str(self.plan.collective),
             "PYTHONUNBUFFERED": "1",
         }
-        self.workers[index] = Child(str(index), list(self.plan.command), env, self.events)
-
-    def _start_due(self, now: float) -> None:
-        for index in [i for i, when in self.waiting.items() if when <= now]:
-            del self.waiting[index]
-            self._say(f"starting worker {index} again")
-            self._start_worker(index)
+        command = list(self.plan.command)
+        self.workers[index] = Child(str(index), command, env, self.events, self.output)
 
     def _stop(self, number: int) -> None:
-        """Pass a signal on; from now on nothing is restarted."""
+        """Pass a signal on; from now on nothing is restarted, and another signal ends all."""
         self.waiting.clear()
+        self.again = None
         self.stopping = time.monotonic() + self.plan.grace
         for worker in self.workers.values():
-            worker.send(number)
+            worker.send(_STOPPING[signal.Signals(number)])
 
     def _ended(self, child: Child, status: int) -> bool:
         """Act on the end of a child; return whether the job goes on."""
@@ -234,7 +212,10 @@ class Supervisor:
             return self._restart_job("coordinator lost")
         if not self.plan.recoverable:
             return self._restart_job("a worker of a job that can lose none was lost")
-        return self._restart_worker(index)
+        if not self._may_restart():
+            return False
+        self.waiting[index] = self._next_start()
+        return True
 
     def _may_restart(self) -> bool:
         if self.restarts >= self.plan.restarts:
@@ -243,12 +224,9 @@ class Supervisor:
         self.restarts += 1
         return True
 
-    def _restart_worker(self, index: int) -> bool:
-        if not self._may_restart():
-            return False
-        delay = min(self.plan.delay * 2 ** (self.restarts - 1), _LONGEST_DELAY)
-        self.waiting[index] = time.monotonic() + delay
-        return True
+    def _next_start(self) -> float:
+        delay = min(self.plan.delay * 2 ** min(self.restarts - 1, 60), _LONGEST_DELAY)
+        return time.monotonic() + delay
 
     def _restart_job(self, reason: str) -> bool:
         if self.stopping is not None:
@@ -257,16 +235,19 @@ class Supervisor:
         if not self._may_restart():
             return False
         self._close_all()
-        self._start_job()
+        self.again = self._next_start()
         return True
 
     def _close_all(self) -> None:
-        for worker in self.workers.values():
-            worker.close()
+        """End all children; what they still say is written first."""
+        children = [*self.workers.values()] + ([self.coordinator] if self.coordinator else [])
         self.workers.clear()
-        if self.coordinator is not None:
-            coordinator, self.coordinator = self.coordinator, None
-            coordinator.close()
+        self.waiting.clear()
+        self.coordinator = self.starting = None
+        for child in children:
+            child.kill()
+        for child in children:
+            child.join()
 
     def _say(self, text: str) -> None:
-        write(f"[launch] {text}".encode())
+        self.output.put(f"[launch] {text}".encode(), _OUTPUT_SECONDS)

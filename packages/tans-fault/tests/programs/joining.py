@@ -24,7 +24,7 @@ def join(**options):
         "coordinator_address": os.environ["TANS_TEST_ADDRESS"],
         "num_processes": COUNT,
         "process_id": ID,
-        "initialization_timeout": 60,
+        "initialization_timeout": int(os.environ.get("TANS_TEST_START_SECONDS", "60")),
         "heartbeat_timeout_seconds": int(os.environ.get("TANS_TEST_HEARTBEAT", "4")),
         "shutdown_timeout_seconds": 30,
         "collective_timeout_seconds": int(os.environ.get("TANS_TEST_COLLECTIVE", "6")),

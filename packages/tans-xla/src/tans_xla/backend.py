@@ -5,6 +5,7 @@ No client is made at import; the first question about devices makes them. Each d
 """
 
 import dataclasses
+import functools
 import logging
 import threading
 from collections.abc import Callable
@@ -21,6 +22,11 @@ logger: Final = logging.getLogger("tans.backend")
 
 _GPU_NAMES: Final = ("cuda", "rocm")
 _ALIASES: Final = {"gpu": _GPU_NAMES}
+type MakeCpu = Callable[[Callable[..., Client]], Client]
+
+
+def _alone(make: Callable[..., Client]) -> Client:
+    return make()
 
 
 @dataclasses.dataclass(slots=True)
@@ -31,7 +37,7 @@ class _Backends:
     errors: dict[str, str] = dataclasses.field(default_factory=dict)
     generation: int = 0
     distributed: dict[str, Any] = dataclasses.field(default_factory=dict)
-    cpu_options: Callable[[], dict[str, Any]] = dict
+    make_cpu: MakeCpu = _alone
 
 
 _lock: Final = threading.RLock()
@@ -118,20 +124,21 @@ def _make_plugin_client(plugin: plugins.Plugin) -> Client:
 
 def _make_cpu() -> Client:
     count = config.num_cpu_devices.value
-    return make_cpu_client(
+    make = functools.partial(
+        make_cpu_client,
         asynchronous=config.cpu_enable_async_dispatch.value,
         num_devices=None if count < 0 else count,
         **_backends.distributed,
-        **_backends.cpu_options(),
     )
+    return _backends.make_cpu(make)
 
 
-def set_distributed(*, cpu_options: Callable[[], dict[str, Any]] = dict, **options: Any) -> None:
+def set_distributed(*, make_cpu: MakeCpu = _alone, **options: Any) -> None:
     """Set what clients need in a multi-process run (`distributed_client`, `node_id`, ...).
 
     Args:
-      cpu_options: called before each CPU client is made; returns more options of it, such as
-        its own `collectives`.
+      make_cpu: makes each CPU client, by calling what it is given, with further options of that
+        client such as its own `collectives`; by default without any.
       options: options of every client.
 
     Raises:
@@ -139,7 +146,7 @@ def set_distributed(*, cpu_options: Callable[[], dict[str, Any]] = dict, **optio
     """
     _refuse_if_started("a multi-process run is set up")
     _backends.distributed = options
-    _backends.cpu_options = cpu_options
+    _backends.make_cpu = make_cpu
 
 
 def _refuse_if_started(what: str) -> None:
