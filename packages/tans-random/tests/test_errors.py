@@ -13,7 +13,13 @@ ERRORS = [
     (lambda k: jit(lambda n: random.normal(k, (n,)))(2), TypeError, "static"),
     (lambda k: random.normal(k, dtype=int), ValueError, "int32"),
     (lambda k: random.uniform(k, (2,), int), ValueError, "int32"),
-    (lambda k: random.uniform(k, (2,), minval=jnp.zeros(3)), ValueError, "3"),
+    (
+        lambda k: random.uniform(k, (2,), minval=jnp.zeros(3)),
+        TypeError,
+        "uniform: given the shapes",
+    ),
+    (lambda k: random.uniform(k, (7, 4), maxval=jnp.zeros(3)), TypeError, "(7, 4), (3,)"),
+    (lambda k: random.uniform(k, (2,), minval=jnp.zeros((3, 4))), ValueError, "(2,), (3, 4)"),
     (lambda k: random.bits(k, dtype=int), ValueError, "unsigned"),
     (lambda k: random.randint(k, (2,), 0, 10, float), TypeError, "float32"),
     (lambda k: random.randint(k, (2,), 0, 2**40), OverflowError, "1099511627776"),
@@ -57,6 +63,7 @@ ERRORS = [
     ),
     (lambda k: random.orthogonal(k, -1), ValueError, "-1"),
     (lambda k: random.orthogonal(k, 2, dtype=int), ValueError, "int32"),
+    (lambda k: random.orthogonal(k, 0, dtype=jnp.bfloat16), TypeError, "bfloat16"),
 ]
 
 
@@ -66,6 +73,20 @@ def test_errors_of_samplers(i):
     with pytest.raises(error) as caught:
         use(random.key(0))
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float16", "complex64", "bool"])
+def test_counts_have_the_dtype_that_is_asked_for(dtype):
+    p = np.array([0.2, 0.3, 0.5], np.float32)
+    expected = random.multinomial(random.key(1), 10, p)
+    found = random.multinomial(random.key(1), 10, p, dtype=dtype)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, np.asarray(expected).astype(dtype))
+
+
+@pytest.mark.parametrize("m", [None, 3])
+def test_orthogonal_matrices_without_rows(m):
+    assert random.orthogonal(random.key(0), 0, (2,), m=m).shape == (2, 0, m or 0)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -12,6 +12,7 @@ from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import requested_dtype
+from tans_numpy.operands import broadcast_shapes
 from tans_random.implementations import Implementation
 from tans_random.key_words import take_apart
 from tans_xla import device_put
@@ -83,19 +84,31 @@ def int_dtype(dtype: Any, name: str) -> Any:
     return target
 
 
-def common_shape(shape: Any, name: str, *arrays: Any) -> Shape:
+def common_shape(shape: Any, name: str, *arrays: Any, error: type[Exception] = ValueError) -> Shape:
     """Return the shape of the result: that given, which parameters must broadcast to, or theirs.
+
+    Args:
+      shape: the shape that is asked for, or None.
+      name: the public function, for messages.
+      arrays: the parameters.
+      error: what parameters raise whose sizes do not fit, while their number does.
 
     Raises:
       ValueError: the parameters do not broadcast to the shape.
       TypeError: a parameter is not an array.
     """
     shapes = [() if isinstance(a, _SCALARS) else typeof(a).shape for a in arrays]
-    own = shapes[0] if len(set(shapes)) == 1 else jnp.broadcast_shapes(*shapes)
+    own = shapes[0] if len(set(shapes)) == 1 else broadcast_shapes(name, *shapes)
     if shape is None:
         return own
     out = static_shape(shape, name)
-    if own and (out != own) and jnp.broadcast_shapes(out, own) != out:
+    try:
+        fits = not own or out == own or broadcast_shapes(name, out, own) == out
+    except ValueError as failure:
+        if len(own) > len(out):
+            raise
+        raise error(*failure.args) from None
+    if not fits:
         raise ValueError(
             f"{name}: given the shape {out} and parameters with shape {own}, expected parameters "
             "that broadcast to the shape. Put the shape of the parameters last."

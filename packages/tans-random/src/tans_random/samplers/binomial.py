@@ -7,8 +7,9 @@ import numpy as np
 
 import tans_lax as lax
 import tans_numpy as jnp
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_core.dtype_queries import finfo
+from tans_numpy.creation import requested_dtype
 from tans_random.implementations import Implementation
 from tans_random.key_words import take_apart
 from tans_random.samplers.arguments import (
@@ -22,7 +23,6 @@ from tans_random.samplers.arguments import (
     common_shape,
     draw,
     drawn_once,
-    float_dtype,
     float_dtype_of,
     next_words,
     spread,
@@ -253,28 +253,28 @@ def multinomial(
     key: Key, n: ArrayLike, p: ArrayLike, *, shape: ShapeLike = None, dtype: DTypeLike = None,
     unroll: int | bool = 1,
 ) -> Array:  # fmt: skip
-    """Sample how often each category comes up in `n` trials, as floats.
+    """Sample how often each category comes up in `n` trials.
 
     Args:
       key: single key.
       n: number of trials, which broadcasts to the batch shape of the result.
       p: probabilities of the categories, [..., categories].
       shape: static batch shape, which the leading dimensions of `p` broadcast to; those if None.
-      dtype: floating-point dtype; the default one if None.
+      dtype: dtype of the result; the default float if None.
       unroll: how many categories one step of the loop handles.
 
     Returns:
       Array [*batch, categories].
 
     Raises:
-      ValueError: `dtype` is not floating, parameters do not broadcast, or an array of keys.
+      ValueError: parameters do not broadcast, or an array of keys.
 
     Example:
       >>> float(random.multinomial(random.key(0), 10, jnp.array([0.5, 0.5])).sum())
       10.0
     """
     parts = take_apart(key, "multinomial")
-    target = float_dtype(dtype, "multinomial")
+    target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "multinomial")
     own = typeof(p).shape
     if not own:
         raise ValueError(

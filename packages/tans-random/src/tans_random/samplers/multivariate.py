@@ -148,7 +148,5 @@ def orthogonal(
     rows = operator.index(n)
     sizes = (rows, rows if m is None else operator.index(m))
     dims = (*static_shape(shape, "orthogonal"), *static_shape(sizes, "orthogonal"))
-    if not min(sizes):
-        return jnp.zeros(dims, target)
     out = _orthogonal(parts.words, shape=dims, dtype=target, impl=parts.impl)
     return place(out, out_sharding)

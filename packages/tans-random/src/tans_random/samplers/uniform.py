@@ -118,7 +118,9 @@ def uniform(
       out_sharding: sharding of the result in explicit mode.
 
     Raises:
-      ValueError: `dtype` is not floating, bounds do not broadcast, or an array of keys.
+      TypeError: bounds of a size that does not broadcast to `shape`.
+      ValueError: `dtype` is not floating, bounds of more dimensions than `shape`, or an array of
+        keys.
 
     Example:
       >>> random.uniform(random.key(0), (2,)).tolist()
@@ -126,6 +128,6 @@ def uniform(
     """
     parts = take_apart(key, "uniform")
     target = float_dtype(dtype, "uniform")
-    dims = common_shape(shape, "uniform", minval, maxval)
+    dims = common_shape(shape, "uniform", minval, maxval, error=TypeError)
     out = _uniform(parts.words, minval, maxval, shape=dims, dtype=target, impl=parts.impl)
     return place(out, out_sharding)
