@@ -2,18 +2,9 @@
 
 import operator
 from collections.abc import Iterable
-from typing import Any
 
 from tans_core import ShapedArray
-
-
-def as_size(x: Any) -> Any:
-    """Return a size as a Python int; a symbolic size stays as it is.
-
-    Raises:
-      TypeError: `x` is not an integer.
-    """
-    return x if hasattr(x, "size_emitter") else operator.index(x)
+from tans_xla.sizes import Size, as_size
 
 
 def axis_tuple(name: str, axes: Iterable[int]) -> tuple[int, ...]:
@@ -28,6 +19,21 @@ def axis_tuple(name: str, axes: Iterable[int]) -> tuple[int, ...]:
         raise TypeError(
             f"{name}: given axes {axes!r} of type {type(axes).__name__}, expected a sequence of "
             f"ints. For a single axis write ({axes!r},)."
+        ) from None
+
+
+def size_tuple(name: str, shape: Iterable[Size]) -> tuple[Size, ...]:
+    """Return a shape as a tuple of sizes.
+
+    Raises:
+      TypeError: `shape` is not an iterable of sizes.
+    """
+    try:
+        return tuple(map(as_size, shape))
+    except TypeError:
+        raise TypeError(
+            f"{name}: given the shape {shape!r} of type {type(shape).__name__}, expected a "
+            f"sequence of ints. For a single dimension write ({shape!r},)."
         ) from None
 
 

@@ -15,6 +15,7 @@ from tans_core import AbstractToken, AbstractValue, ShapedArray
 from tans_xla._jaxlib import ir
 from tans_xla.mlir_context import active
 from tans_xla.physical import physical_aval
+from tans_xla.sizes import has_symbolic, is_symbolic
 
 _FLOATS = {
     "float16": "f16",
@@ -55,28 +56,39 @@ def _element_text(name: str) -> str:
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> Any:
     """Return the ranked tensor type of a shape and a NumPy dtype."""
-    if is_symbolic(shape):
+    if has_symbolic(shape):
         unknown = ir.ShapedType.get_dynamic_size()
-        shape = [unknown if hasattr(d, "size_emitter") else d for d in shape]
+        shape = [unknown if is_symbolic(d) else d for d in shape]
     return ir.RankedTensorType.get(shape, scalar_type(dtype))
 
 
-def is_symbolic(shape: Sequence[Any]) -> bool:
-    """Whether a size is symbolic: an object with the method ``size_emitter``."""
-    return any(hasattr(d, "size_emitter") for d in shape)
+def size_value(size: Any) -> Any:
+    """Emit a size as a 32-bit integer.
+
+    Raises:
+      ValueError: it is a symbolic size of another program.
+    """
+    if not is_symbolic(size):
+        kind = tensor_type((), np.int32)
+        return op1("stablehlo.constant", kind, (), {"value": dense(np.array(size, np.int32))})
+    emit = active().sizes
+    if emit is None:
+        raise ValueError(
+            f"symbolic size '{size}': given in a program whose arguments have no symbolic sizes, "
+            "expected numbers, or a program that is exported for an argument with this size. Pass "
+            "shapes of numbers, or put the call into the function that tans.export exports."
+        )
+    return emit(size)
 
 
 def shape_value(shape: Sequence[Any]) -> Any:
-    """Emit a shape with symbolic sizes as an array of 32-bit integers."""
-    one = ir.RankedTensorType.get((1,), scalar_type(np.int32))
-    sizes = active().sizes
-    parts = [
-        op1("stablehlo.reshape", one, (sizes(d),))
-        if hasattr(d, "size_emitter")
-        else op1("stablehlo.constant", one, (), {"value": dense(np.array([d], np.int32))})
-        for d in shape
-    ]
-    kind = ir.RankedTensorType.get((len(parts),), scalar_type(np.int32))
+    """Emit sizes as an array of 32-bit integers, the operand of operations with dynamic shapes."""
+    if not has_symbolic(shape):
+        kind = tensor_type((len(shape),), np.int32)
+        return op1("stablehlo.constant", kind, (), {"value": dense(np.array(shape, np.int32))})
+    one = tensor_type((1,), np.int32)
+    parts = [op1("stablehlo.reshape", one, (size_value(d),)) for d in shape]
+    kind = tensor_type((len(parts),), np.int32)
     return op1("stablehlo.concatenate", kind, parts, {"dimension": i64(0)})
 
 
@@ -157,6 +169,11 @@ def attribute(text: str) -> Any:
     return active().cached(("text", text), lambda: ir.Attribute.parse(text))
 
 
+def symbol(name: str) -> Any:
+    """Return a reference to a function of the module."""
+    return ir.FlatSymbolRefAttr.get(name)
+
+
 def comparison(direction: str) -> Any:
     """Return the comparison direction EQ, NE, LT, LE, GT or GE."""
     return attribute(f"#stablehlo<comparison_direction {direction}>")
@@ -215,7 +232,7 @@ def constant(value: Any, aval: AbstractValue) -> Any:
         data = data.astype(aval.dtype)
     if data.shape == aval.shape:
         attr = dense(data)
-    elif data.dtype.kind == "c" or is_symbolic(aval.shape):  # the binding has no complex splats
+    elif data.dtype.kind == "c" or has_symbolic(aval.shape):  # the binding has no complex splats
         one = constant(data.reshape(()), aval.update(shape=()))
         return broadcast_in_dim(one, aval, ())
     else:
@@ -240,7 +257,7 @@ def zeros(aval: ShapedArray) -> Any:
 
 def iota(aval: ShapedArray, dimension: int) -> Any:
     """Return an array that counts along one dimension."""
-    if is_symbolic(aval.shape):
+    if has_symbolic(aval.shape):
         attrs = {"iota_dimension": i64(dimension)}
         return op1("stablehlo.dynamic_iota", ir_type(aval), (shape_value(aval.shape),), attrs)
     return op1("stablehlo.iota", ir_type(aval), (), {"iota_dimension": i64(dimension)})
@@ -259,7 +276,7 @@ def literal_value(x: Any) -> Any:
 
 def broadcast_in_dim(x: Any, aval_out: ShapedArray, dimensions: Sequence[int]) -> Any:
     """Broadcast; a scalar constant becomes one constant of the larger shape."""
-    if is_symbolic(aval_out.shape):
+    if has_symbolic(aval_out.shape):
         attrs = {"broadcast_dimensions": i64s(dimensions)}
         sizes = shape_value(aval_out.shape)
         return op1("stablehlo.dynamic_broadcast_in_dim", ir_type(aval_out), (x, sizes), attrs)
@@ -285,7 +302,7 @@ def broadcast_operands(ctx: Any, operands: Sequence[Any]) -> list[Any]:
 def reshape(x: Any, aval_out: ShapedArray) -> Any:
     """Reshape, or return `x` when its type is right already."""
     kind = ir_type(aval_out)
-    if is_symbolic(aval_out.shape):
+    if has_symbolic(aval_out.shape):
         return op1("stablehlo.dynamic_reshape", kind, (x, shape_value(aval_out.shape)))
     return x if x.type == kind else op1("stablehlo.reshape", kind, (x,))
 

@@ -88,8 +88,7 @@ class ModuleBuilder:
         self.template_depth = 0
         self.scope = ""
         self.mesh: Any = None
-        self.varying_known = False
-        self.observed = False
+        self.varying_known = self.observed = False
 
     def unique_name(self, name: str) -> str:
         """Return `name`, made unique in the module."""
@@ -276,7 +275,7 @@ def _make_template(builder: ModuleBuilder, eqn: Eqn, key: Hashable) -> Any:
     builder.template_depth += 1
     try:
         with mlir.unknown_location:
-            template = mlir.new_template(in_types, emit)
+            template = mlir.new_function("template", in_types, emit)
     finally:
         builder.template_depth -= 1
     if len(mlir.templates) > 1 << 15:

@@ -7,7 +7,7 @@ compiled in another thread than the one that lowered them.
 """
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from tans_core import debug_info
@@ -65,9 +65,18 @@ class MlirContext:
             found = self.attributes[key] = make()
         return found
 
-    def new_template(self, in_types: list[Any], emit: Callable[..., list[Any]]) -> Any:
-        """Build a function from `emit(arguments) -> results`; return its operation."""
-        holder = func.FuncOp("template", (in_types, []), visibility="private", ip=False)
+    def new_function(
+        self,
+        name: str,
+        in_types: Sequence[Any],
+        emit: Callable[..., Sequence[Any]],
+        where: Any = False,
+    ) -> Any:
+        """Build a function from ``emit(*arguments) -> results``; return its operation.
+
+        It is put at the insertion point `where`, or into no module.
+        """
+        holder = func.FuncOp(name, (in_types, []), visibility="private", ip=where)
         with ir.InsertionPoint(holder.add_entry_block()):
             results = emit(*holder.arguments)
             func.return_(results)

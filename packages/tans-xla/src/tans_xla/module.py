@@ -16,6 +16,7 @@ from tans_xla.lowering import ModuleBuilder, lower_eqns, ordered_effects
 from tans_xla.mlir_context import use_context
 from tans_xla.physical import physical_aval
 from tans_xla.runtime_tokens import DUMMY
+from tans_xla.sizes import is_symbolic
 
 _NO_ALIASES: Final[Mapping[int, int]] = MappingProxyType({})
 
@@ -101,7 +102,7 @@ def lower_module(
 def _symbolic_size(avals: Sequence[Any]) -> Any:
     """Return one of the symbolic sizes in the types of arguments, or None."""
     shapes = [getattr(a, "shape", ()) for a in avals]
-    return next((d for s in shapes for d in s if hasattr(d, "size_emitter")), None)
+    return next((d for s in shapes for d in s if is_symbolic(d)), None)
 
 
 def _symbol(name: str) -> str:

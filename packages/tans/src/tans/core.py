@@ -3,6 +3,7 @@
 from typing import Any
 
 from tans.removed import absent
+from tans_compiler.symbolic.dims import max_dim, min_dim
 from tans_core import (
     AbstractToken,
     AbstractValue,
@@ -29,6 +30,8 @@ __all__ = [
     "Tracer",
     "Var",
     "eval_jaxpr",
+    "max_dim",
+    "min_dim",
 ]
 
 

@@ -12,12 +12,13 @@ from tans_autodiff import vjp
 from tans_compiler._jaxlib import stablehlo_versions, to_portable
 from tans_compiler.exporting import modules, serialization
 from tans_compiler.exporting.checks import DisabledSafetyCheck, check_custom_calls
-from tans_compiler.exporting.exported import Exported, is_inexact
+from tans_compiler.exporting.exported import Exported, argument_names, is_inexact
 from tans_compiler.exporting.trees import (
     register_namedtuple_serialization,
     register_pytree_node_serialization,
 )
-from tans_core import eval_jaxpr
+from tans_compiler.symbolic import is_symbolic_dim
+from tans_core import eval_jaxpr, tree
 from tans_core.debug_info import name_of
 from tans_core.sharding import NamedSharding
 from tans_xla import ShapeDtypeStruct, devices, jit
@@ -89,9 +90,29 @@ def export(
     names = checked_platforms(platforms, "export: given platforms") or (default_export_platform(),)
 
     def make(*args: Any, **kwargs: Any) -> Exported:
+        _check_one_scope(name_of(fun_jit), args, kwargs)
         return _export(fun_jit.trace(*args, **kwargs), names, allowed)
 
     return make
+
+
+def _check_one_scope(name: str, args: Any, kwargs: Any) -> None:
+    leaves, in_tree = tree.flatten((args, kwargs))
+    found = [
+        (dim, argument)
+        for argument, x in zip(argument_names(in_tree), leaves, strict=True)
+        for dim in getattr(x, "shape", ())
+        if is_symbolic_dim(dim)
+    ]
+    for dim, argument in found:
+        first, first_argument = found[0]
+        if dim.scope is not first.scope:
+            raise ValueError(
+                f"export: given {name} with the symbolic dimension '{first}' of "
+                f"{first.scope.place} in {first_argument} and '{dim}' of {dim.scope.place} in "
+                f"{argument}; expected dimensions of one scope. Make them with one call of "
+                "symbolic_shape or symbolic_args_specs, or pass scope=SymbolicScope() to each."
+            )
 
 
 def _export(

@@ -15,6 +15,7 @@ from tans_core import ShapedArray, dtypes, tree, typeof
 from tans_core.mesh import AbstractMesh, Mesh
 from tans_core.sharding import named_sharding
 from tans_xla.mlir_context import use_context
+from tans_xla.sizes import is_always_at_least
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,7 +145,7 @@ class Exported:
             return self.out_avals
         sizes = self._sizes(in_avals)
         return tuple(
-            a.update(shape=tuple(d if isinstance(d, int) else d.evaluate(sizes) for d in a.shape))
+            a.update(shape=tuple(d.evaluate(sizes) if is_symbolic_dim(d) else d for d in a.shape))
             for a in self.out_avals
         )
 
@@ -153,7 +154,7 @@ class Exported:
         """Whether some argument has a symbolic size."""
         return any(is_symbolic_dim(d) for a in self.in_avals for d in a.shape)
 
-    def _sizes(self, given: Sequence[Any]) -> dict[str, int]:
+    def _sizes(self, given: Sequence[Any]) -> dict[str, Any]:
         """Return the size of each name in a call with arguments of these types.
 
         Raises:
@@ -166,13 +167,8 @@ class Exported:
             for dim, size in zip(own.shape, aval.shape, strict=True)
             if is_symbolic_dim(dim)
         ]
-        if any(is_symbolic_dim(size) for _, size in pairs):
-            raise NotImplementedError(
-                f"{where}: given arguments with symbolic sizes, expected sizes that are known. "
-                "Export the outer function for constant sizes."
-            )
 
-        def divide(value: int, factor: int, name: str) -> int:
+        def divide(value: Any, factor: int, name: str) -> Any:
             quotient, remainder = divmod(value, factor)
             if remainder:
                 raise ValueError(
@@ -187,7 +183,10 @@ class Exported:
             for dim, size in pairs
             if dim.evaluate(sizes) != size
         ]
-        wrong += pairs[0][0].scope.check(sizes)
+        for dim, sign, text in pairs[0][0].scope.checks(set(sizes)):
+            value = dim.evaluate(sizes)
+            if not (is_always_at_least(value, 0) if sign == ">=" else value == 0):
+                wrong.append(f"{text} ('{dim}' {sign} 0), but '{dim}' is {value}")
         if wrong:
             own = ", ".join(a.str_short() for a in self.in_avals)
             raise ValueError(
@@ -216,10 +215,8 @@ class Exported:
         return self.out_tree.unflatten(_differentiable(self)(*leaves))
 
     def _check_types(self, given: Sequence[Any]) -> None:
-        marked = self.in_tree.unflatten(range(self.in_tree.num_leaves))
-        paths = tree.registry.flatten_with_path(marked)[0]
-        for (path, _), aval, own in zip(paths, given, self.in_avals, strict=True):
-            name = f"{'kwargs' if path[0].idx else 'args'}{''.join(map(str, path[1:]))}"
+        names = argument_names(self.in_tree)
+        for name, aval, own in zip(names, given, self.in_avals, strict=True):
             if aval.dtype != own.dtype:
                 raise ValueError(
                     f"call of exported {self.fun_name}: Dtype mismatch for {name}: given "
@@ -238,6 +235,15 @@ class Exported:
                         f"(a constant): given shape {aval.shape}, expected {own.shape}. Export the "
                         "function for this shape, or with a symbolic dimension there."
                     )
+
+
+def argument_names(in_tree: Any) -> list[str]:
+    """Return the name of each argument, such as ``args[0]['w']``."""
+    marked = in_tree.unflatten(range(in_tree.num_leaves))
+    paths = tree.registry.flatten_with_path(marked)[0]
+    return [
+        f"{'kwargs' if path[0].idx else 'args'}{''.join(map(str, path[1:]))}" for path, _ in paths
+    ]
 
 
 def is_inexact(aval: Any) -> bool:

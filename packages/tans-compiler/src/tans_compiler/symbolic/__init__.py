@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from tans_compiler.symbolic.dims import Dim, Size
+from tans_compiler.symbolic.dims import Dim
 from tans_compiler.symbolic.parsing import dimensions, parse
+from tans_compiler.symbolic.polynomials import Size
 from tans_compiler.symbolic.scope import SymbolicScope
 from tans_core import tree, typeof
 from tans_core.errors import InconclusiveDimensionOperation
@@ -39,8 +40,8 @@ def symbolic_dim_bounds(dimension: Size) -> tuple[float, float]:
     """
     if not isinstance(dimension, Dim):
         return int(dimension), int(dimension)
-    low, high = dimension.scope.bounds(dimension)
-    return _whole(low), _whole(high)
+    low, high = map(_whole, dimension.scope.bounds(dimension))
+    return low, high
 
 
 def _whole(x: float) -> float:
@@ -89,12 +90,16 @@ def symbolic_shape(
         )
     found: list[Size] = []
     for i, part in enumerate(parts):
-        if part != "_":
-            found.append(parse(part, scope))
-        elif like is not None and (size := like[i]) is not None:
-            found.append(size)
-        else:
+        size = None if like is None else like[i]
+        if part == "_" and size is None:
             raise _no_like(shape_spec)
+        dim: Any = size if part == "_" else parse(part, scope)
+        if isinstance(dim, int) and isinstance(size, int) and dim != size:
+            raise ValueError(
+                f"symbolic_shape: given {shape_spec!r} with size {dim} for dimension {i}, expected "
+                f"{size}, its size in the shape {tuple(like or ())}. Write '_' there."
+            )
+        found.append(dim)
     return tuple(found)
 
 

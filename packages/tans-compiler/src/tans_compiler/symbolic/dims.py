@@ -1,63 +1,59 @@
-"""Symbolic dimensions: polynomials with integer coefficients over named sizes.
+"""Symbolic dimensions: polynomials over named sizes with the arithmetic of ints."""
 
-A monomial is a sorted tuple of (atom, power). An atom is a name, or an operation that has no
-polynomial form: floordiv, mod, max and min of two dimensions.
-"""
+import operator
+from collections.abc import Callable, Mapping
+from numbers import Number
+from typing import TYPE_CHECKING, Any, Final, override
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, override
+import numpy as np
 
 from tans_compiler.symbolic import emit
 from tans_compiler.symbolic.dimension_values import dimension_value_p
+from tans_compiler.symbolic.polynomials import (
+    ONE,
+    Operation,
+    Size,
+    Terms,
+    add_to,
+    names,
+    quotient,
+    text_of,
+    times,
+)
+from tans_core import Array, is_evaluating
 from tans_core.errors import InconclusiveDimensionOperation
 
 if TYPE_CHECKING:
     from tans_compiler.symbolic.scope import SymbolicScope
 
-type Size = "Dim | int"
-type Monomial = tuple[tuple["str | Operation", int], ...]
-
-_ONE: Final[Monomial] = ()
-
-
-class Operation(NamedTuple):
-    """An operation on two dimensions that is no polynomial."""
-
-    name: str
-    left: Size
-    right: Size
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.name}({self.left}, {self.right})"
-
 
 class Dim:
     """A dimension whose size is not known yet. Arithmetic on it gives dimensions, or ints.
 
-    Comparisons that hold for all sizes (or for none) give bools; others raise. Equality of
-    dimensions that may be equal for some sizes only is False.
+    Arithmetic with numbers that are no ints, and with arrays, gives arrays. Comparisons that hold
+    for all sizes (or for none) give bools; others raise. Equality of dimensions that may be equal
+    for some sizes only is False, as is that of dimensions of two scopes.
     """
 
     __slots__ = ("_hash", "scope", "terms")
 
-    def __init__(self, terms: Mapping[Monomial, int], scope: "SymbolicScope") -> None:
+    # NumPy leaves operators to this class.
+    __array_ufunc__ = None
+
+    def __init__(self, terms: Terms, scope: "SymbolicScope") -> None:
         self.terms = {m: c for m, c in terms.items() if c}
         self.scope = scope
-        self._hash = hash(frozenset(self.terms.items()))
+        self._hash = hash((frozenset(self.terms.items()), id(scope)))
 
     # ---- arithmetic ----
 
     def __add__(self, other: Any) -> Any:
-        other = _terms(other)
-        if other is None:
-            return NotImplemented
-        terms = dict(self.terms)
-        for monomial, c in other.items():
-            terms[monomial] = terms.get(monomial, 0) + c
-        return simplified(terms, self.scope)
+        if not is_size(other):
+            return self._on_arrays(operator.add, other)
+        return self._plus(other, 1)
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return self + other if is_size(other) else self._on_arrays(operator.add, other, True)
 
     def __neg__(self) -> Any:
         return self * -1
@@ -66,99 +62,119 @@ class Dim:
         return self
 
     def __sub__(self, other: Any) -> Any:
-        return self + -other if is_size(other) else NotImplemented
+        return self._plus(other, -1) if is_size(other) else self._on_arrays(operator.sub, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return -self + other if is_size(other) else NotImplemented
+        return -self + other if is_size(other) else self._on_arrays(operator.sub, other, True)
 
     def __mul__(self, other: Any) -> Any:
-        other = _terms(other)
-        if other is None:
-            return NotImplemented
-        terms: dict[Monomial, int] = {}
-        for m, c in self.terms.items():
-            for n, d in other.items():
-                joined = product(m, n)
-                terms[joined] = terms.get(joined, 0) + c * d
-        return simplified(terms, self.scope)
+        if not is_size(other):
+            return self._on_arrays(operator.mul, other)
+        return simplified(times(self.terms, self._terms_of(other)), self.scope)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        return self * other if is_size(other) else self._on_arrays(operator.mul, other, True)
 
     def __pow__(self, power: Any) -> Any:
-        if not isinstance(power, int) or power < 0:
-            return NotImplemented
+        if not is_size(power) or isinstance(power, Dim):
+            return self._on_arrays(operator.pow, power)
+        if power < 0:
+            raise ValueError(
+                f"symbolic dimensions: given '{self}' ** {power}, expected a power of 0 or more. "
+                "Use an array: jnp.asarray(dimension, float)."
+            )
         result: Any = 1
         for _ in range(power):
             result = self * result
         return result
 
+    def __rpow__(self, base: Any) -> Any:
+        return self._on_arrays(operator.pow, base, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._on_arrays(operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._on_arrays(operator.truediv, other, True)
+
     def __floordiv__(self, other: Any) -> Any:
-        return self.__divmod__(other)[0] if is_size(other) else NotImplemented
+        if not is_size(other):
+            return self._on_arrays(operator.floordiv, other)
+        return _quotient(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _lifted(other, self.scope) // self if is_size(other) else NotImplemented
+        if not is_size(other):
+            return self._on_arrays(operator.floordiv, other, True)
+        return divided(other, self)[0]
 
     def __mod__(self, other: Any) -> Any:
-        return self.__divmod__(other)[1] if is_size(other) else NotImplemented
+        return divided(self, other)[1] if is_size(other) else self._on_arrays(operator.mod, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return _lifted(other, self.scope) % self if is_size(other) else NotImplemented
-
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
         if not is_size(other):
-            return NotImplemented
-        exact = _exact_quotient(self, other)
-        if exact is not None:
-            return exact, 0
-        whole, rest = _split(self, other)
-        if rest is not None:
-            lower, upper = self.scope.bounds(rest) if isinstance(rest, Dim) else (rest, rest)
-            top = other if isinstance(other, int) else self.scope.bounds(other)[0]
-            if lower >= 0 and upper < top:
-                return whole, rest
-            quotient = whole + self._atom("floordiv", rest, other)
-            return quotient, self._atom("mod", rest, other)
-        return self._atom("floordiv", self, other), self._atom("mod", self, other)
+            return self._on_arrays(operator.mod, other, True)
+        return divided(other, self)[1]
+
+    def __divmod__(self, other: Any) -> Any:
+        return divided(self, other) if is_size(other) else self._on_arrays(divmod, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        return divmod(_lifted(other, self.scope), self) if is_size(other) else NotImplemented
+        return divided(other, self) if is_size(other) else self._on_arrays(divmod, other, True)
 
-    def _atom(self, name: str, left: Size, right: Size) -> "Dim":
-        return Dim({((Operation(name, left, right), 1),): 1}, self.scope)
+    def _plus(self, other: Any, factor: int) -> Size:
+        terms = dict(self.terms)
+        add_to(terms, self._terms_of(other), ONE, factor)
+        return simplified(terms, self.scope)
+
+    def _on_arrays(
+        self, operation: Callable[[Any, Any], Any], other: Any, swapped: bool = False
+    ) -> Any:
+        """Apply an operation to the size as a value of the program."""
+        if not isinstance(other, Number | Array | np.generic | np.ndarray | Dim):
+            return NotImplemented
+        if isinstance(other, Dim):
+            other = other.__jax_array__()
+        pair = (other, self.__jax_array__()) if swapped else (self.__jax_array__(), other)
+        return operation(*pair)
+
+    def _terms_of(self, other: Any) -> Terms:
+        """Return the terms of a size of the same scope."""
+        if not isinstance(other, Dim):
+            return {ONE: int(other)} if other else {}
+        if other.scope is not self.scope:
+            raise ValueError(
+                f"symbolic dimensions: given '{self}' of {self.scope.place} together with "
+                f"'{other}' of {other.scope.place}; expected dimensions of one scope. Make "
+                "them with one call of symbolic_shape, or pass scope=SymbolicScope() to each."
+            )
+        return other.terms
 
     # ---- comparison ----
 
     @override
     def __eq__(self, other: object) -> bool:
-        if not is_size(other):
-            return False
-        difference = self - other
-        return isinstance(difference, int) and difference == 0
+        return isinstance(other, Dim) and self.terms == other.terms and self.scope is other.scope
 
     @override
     def __hash__(self) -> int:
         return self._hash
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Any) -> Any:
         return self._compare(other, ">=", lambda low, high: low >= 0, lambda low, high: high < 0)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Any) -> Any:
         return self._compare(other, ">", lambda low, high: low > 0, lambda low, high: high <= 0)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Any) -> Any:
         return self._compare(other, "<=", lambda low, high: high <= 0, lambda low, high: low > 0)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Any) -> Any:
         return self._compare(other, "<", lambda low, high: high < 0, lambda low, high: low >= 0)
 
-    def _compare(self, other: Any, sign: str, always: Any, never: Any) -> bool:
+    def _compare(self, other: Any, sign: str, always: Any, never: Any) -> Any:
         if not is_size(other):
-            return NotImplemented
-        difference = self - other
-        if isinstance(difference, int):
-            low, high = float(difference), float(difference)
-        else:
-            low, high = self.scope.bounds(difference)
+            return self._on_arrays(_COMPARISONS[sign], other)
+        low, high = self.scope.bounds(self - other)
         if always(low, high):
             return True
         if never(low, high):
@@ -175,22 +191,15 @@ class Dim:
     @property
     def names(self) -> frozenset[str]:
         """The names of sizes in it."""
-        found: set[str] = set()
-        for monomial in self.terms:
-            for atom, _ in monomial:
-                if isinstance(atom, str):
-                    found.add(atom)
-                else:
-                    found |= names_of(atom.left) | names_of(atom.right)
-        return frozenset(found)
+        return names(self.terms)
 
-    def evaluate(self, sizes: Mapping[str, Any], operations: Any = None) -> Any:
-        """Return its value for sizes by name; `operations` are those on the values."""
+    def evaluate(self, sizes: Mapping[str, Any], arithmetic: Any = None) -> Any:
+        """Return its value for sizes by name; `arithmetic` has the operations on the values."""
         total: Any = 0
         for monomial, c in self.terms.items():
             term: Any = c
             for atom, power in monomial:
-                term = term * _atom_value(atom, sizes, operations) ** power
+                term = term * _atom_value(atom, sizes, arithmetic) ** power
             total = total + term
         return total
 
@@ -218,44 +227,46 @@ class Dim:
         """
         return emit.emitter(avals, arguments)
 
+    def larger(self, other: Size) -> Size:
+        """Return the larger one of two sizes."""
+        return max_dim(self, other)
+
+    def smaller(self, other: Size) -> Size:
+        """Return the smaller one of two sizes."""
+        return min_dim(self, other)
+
     def __jax_array__(self) -> Any:
+        if is_evaluating():
+            raise NotImplementedError(
+                f"symbolic dimension '{self}': given where its value is needed at once, expected a "
+                "function that tans.export exports: the value is known where that is called. Put "
+                "the call into that function, or use a number."
+            )
         return dimension_value_p.bind(dim=self)
 
     @override
     def __str__(self) -> str:
-        order = sorted(self.terms, key=_order, reverse=True)
-        text = ""
-        for monomial in order:
-            c = self.terms[monomial]
-            body = "*".join(str(a) if p == 1 else f"{a}^{p}" for a, p in monomial)
-            sign = "-" if c < 0 else "+"
-            part = body if body and abs(c) == 1 else "*".join(filter(None, (str(abs(c)), body)))
-            if text:
-                text += f" {sign} {part}"
-            else:
-                text = part if c > 0 else f"-{part}"
-        return text
+        return text_of(self.terms)
 
     __repr__ = __str__
 
 
+_COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
+}  # fmt: skip
+
+
 def is_size(x: Any) -> bool:
-    """Whether a value can be a dimension: an int or a `Dim`."""
-    return isinstance(x, Dim) or (isinstance(x, int) and not isinstance(x, bool)) or _is_index(x)
-
-
-def _is_index(x: Any) -> bool:
-    return hasattr(x, "__index__") and hasattr(x, "dtype") and getattr(x, "shape", None) == ()
-
-
-def _terms(x: Any) -> Mapping[Monomial, int] | None:
-    if isinstance(x, Dim):
-        return x.terms
-    return {_ONE: int(x)} if is_size(x) and not _traced(x) else None
-
-
-def _traced(x: Any) -> bool:
-    return hasattr(x, "_trace")
+    """Whether a value can be a dimension: a `Dim`, or an int that is known."""
+    if isinstance(x, Dim) or (isinstance(x, int) and not isinstance(x, bool)):
+        return True
+    return (
+        isinstance(x, np.integer | np.ndarray | Array)
+        and hasattr(x, "__index__")
+        and x.shape == ()
+        and x.dtype.kind in "iu"
+        and not hasattr(x, "_trace")
+    )
 
 
 def names_of(x: Size) -> frozenset[str]:
@@ -263,12 +274,12 @@ def names_of(x: Size) -> frozenset[str]:
     return x.names if isinstance(x, Dim) else frozenset()
 
 
-def simplified(terms: Mapping[Monomial, int], scope: "SymbolicScope") -> Size:
+def simplified(terms: Terms, scope: "SymbolicScope") -> Size:
     """Return a dimension with equalities of its scope applied; an int when it is constant."""
     dim = Dim(scope.substituted(terms), scope)
     if not dim.terms:
         return 0
-    return dim.terms[_ONE] if list(dim.terms) == [_ONE] else dim
+    return dim.terms[ONE] if list(dim.terms) == [ONE] else dim
 
 
 def variable(name: str, scope: "SymbolicScope") -> Size:
@@ -276,96 +287,102 @@ def variable(name: str, scope: "SymbolicScope") -> Size:
     return simplified({((name, 1),): 1}, scope)
 
 
-def _lifted(x: Size, scope: "SymbolicScope") -> Dim:
-    return x if isinstance(x, Dim) else Dim({_ONE: int(x)}, scope)
+def operation(name: str, left: Size, right: Size, scope: "SymbolicScope") -> Size:
+    """Return the dimension that is an operation of two."""
+    return simplified({((Operation(name, left, right), 1),): 1}, scope)
 
 
-def product(m: Monomial, n: Monomial) -> Monomial:
-    """Return the product of two monomials."""
-    powers: dict[Any, int] = dict(m)
-    for atom, power in n:
-        powers[atom] = powers.get(atom, 0) + power
-    return tuple(sorted(powers.items(), key=str))
+def divided(left: Size, right: Size) -> tuple[Size, Size]:
+    """Return the quotient, rounded down, and the remainder of two sizes, at least one symbolic."""
+    left, right = (x if isinstance(x, Dim) else int(x) for x in (left, right))
+    scope = next(x.scope for x in (left, right) if isinstance(x, Dim))
+    dividend = left if isinstance(left, Dim) else Dim({ONE: left}, scope)
+    terms, divisor = dividend.terms, dividend._terms_of(right)
+    if not divisor:
+        raise ZeroDivisionError(f"symbolic dimension '{left}' divided by 0")
+    exact = quotient(terms, divisor)
+    if exact is not None:
+        return simplified(exact, scope), 0
+    whole, rest = _split(terms, right, scope) if isinstance(right, int) else (0, left)
+    lower, upper = scope.bounds(rest)
+    if lower >= 0 and upper < scope.bounds(right)[0]:
+        return whole, rest
+    quotient_of_rest = operation("floordiv", rest, right, scope)
+    return whole + quotient_of_rest, operation("mod", rest, right, scope)
 
 
-def _order(monomial: Monomial) -> tuple[int, str]:
-    return sum(p for _, p in monomial), str([(str(a), p) for a, p in monomial])
+def _quotient(left: Dim, right: Size) -> Size:
+    """Return the quotient, rounded down. That of the larger of two is the larger of theirs."""
+    found, remainder = divided(left, right)
+    if isinstance(right, Dim) or right < 0 or not remainder:
+        return found
+    for monomial, c in left.terms.items():
+        if c == 1 and len(monomial) == 1 and isinstance(monomial[0][0], Operation):
+            (atom, power), rest = monomial[0], left - Dim({monomial: 1}, left.scope)
+            if power == 1 and atom.name in ("max", "min"):
+                parts = [(part + rest) // right for part in (atom.left, atom.right)]
+                return _extreme(atom.name, *parts)
+    return found
 
 
-def _divided(m: Monomial, n: Monomial) -> Monomial | None:
-    powers = dict(m)
-    for atom, power in n:
-        if powers.get(atom, 0) < power:
-            return None
-        powers[atom] -= power
-    return tuple((a, p) for a, p in powers.items() if p)
+def _split(terms: Terms, divisor: int, scope: "SymbolicScope") -> tuple[Size, Size]:
+    """Return the part that an int divides, divided, and the rest."""
+    if divisor < 0:
+        return 0, simplified(terms, scope)
+    whole = {m: c // divisor for m, c in terms.items()}
+    rest = {m: c % divisor for m, c in terms.items()}
+    return simplified(whole, scope), simplified(rest, scope)
 
 
-def _exact_quotient(dim: Dim, divisor: Size) -> Size | None:
-    """Return the quotient when a division leaves no remainder for any size, or None."""
-    other = _lifted(divisor, dim.scope)
-    rest, quotient = dict(dim.terms), dict[Monomial, int]()
-    if not other.terms:
-        raise ZeroDivisionError(f"symbolic dimension '{dim}' divided by 0")
-    lead = max(other.terms, key=_order)
-    while rest:
-        head = max(rest, key=_order)
-        monomial = _divided(head, lead)
-        if monomial is None or rest[head] % other.terms[lead]:
-            return None
-        factor = rest[head] // other.terms[lead]
-        quotient[monomial] = quotient.get(monomial, 0) + factor
-        for n, c in other.terms.items():
-            joined = product(monomial, n)
-            rest[joined] = rest.get(joined, 0) - factor * c
-            if not rest[joined]:
-                del rest[joined]
-    return simplified(quotient, dim.scope)
+class _Sizes:
+    """Operations on sizes."""
+
+    floordiv = staticmethod(operator.floordiv)
+    mod = staticmethod(operator.mod)
+
+    @staticmethod
+    def max(a: Size, b: Size) -> Size:
+        """Return the larger one."""
+        return max_dim(a, b)
+
+    @staticmethod
+    def min(a: Size, b: Size) -> Size:
+        """Return the smaller one."""
+        return min_dim(a, b)
 
 
-def _split(dim: Dim, divisor: Size) -> tuple[Any, Any]:
-    """Return the part that an int divides, divided, and the rest; other divisors give (0, None)."""
-    if not isinstance(divisor, int) or divisor <= 0:
-        return 0, None
-    whole = {m: c // divisor for m, c in dim.terms.items()}
-    rest = {m: c % divisor for m, c in dim.terms.items()}
-    return simplified(whole, dim.scope), simplified(rest, dim.scope)
-
-
-class _Integers:
-    """Operations on ints."""
-
-    floordiv = staticmethod(lambda a, b: a // b)
-    mod = staticmethod(lambda a, b: a % b)
-    max = staticmethod(max)
-    min = staticmethod(min)
-
-
-def _atom_value(atom: Any, sizes: Mapping[str, Any], operations: Any) -> Any:
+def _atom_value(atom: Any, sizes: Mapping[str, Any], arithmetic: Any) -> Any:
     if isinstance(atom, str):
         return sizes[atom]
     left, right = (
-        x.evaluate(sizes, operations) if isinstance(x, Dim) else x for x in (atom.left, atom.right)
+        x.evaluate(sizes, arithmetic) if isinstance(x, Dim) else x for x in (atom.left, atom.right)
     )
-    return getattr(operations or _Integers, atom.name)(left, right)
+    return getattr(arithmetic or _Sizes, atom.name)(left, right)
 
 
-def max_dim(a: Size, b: Size) -> Size:
-    """Return the larger of two dimensions."""
-    return _extreme("max", a, b)
+def max_dim(d1: Size, d2: Size) -> Size:
+    """Return the larger one of two sizes, each an int or a symbolic dimension.
+
+    Example:
+      >>> from tans_compiler.symbolic import symbolic_shape
+      >>> max_dim(symbolic_shape("a")[0], 3)
+      max(a, 3)
+    """
+    return _extreme("max", d1, d2)
 
 
-def min_dim(a: Size, b: Size) -> Size:
-    """Return the smaller of two dimensions."""
-    return _extreme("min", a, b)
+def min_dim(d1: Size, d2: Size) -> Size:
+    """Return the smaller one of two sizes; see `max_dim`."""
+    return _extreme("min", d1, d2)
 
 
 def _extreme(name: str, a: Size, b: Size) -> Size:
-    if isinstance(a, int) and isinstance(b, int):
-        return max(a, b) if name == "max" else min(a, b)
-    try:
-        larger, smaller = (a, b) if a >= b else (b, a)
-    except InconclusiveDimensionOperation:
-        scope = next(x.scope for x in (a, b) if isinstance(x, Dim))
-        return Dim({((Operation(name, a, b), 1),): 1}, scope)
-    return larger if name == "max" else smaller
+    difference = a - b
+    if isinstance(difference, Dim):
+        low, high = difference.scope.bounds(difference)
+        if low < 0 < high:
+            return operation(name, a, b, difference.scope)
+        is_first_larger = low >= 0
+    else:
+        is_first_larger = difference >= 0
+    return a if is_first_larger == (name == "max") else b

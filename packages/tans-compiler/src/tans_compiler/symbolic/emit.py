@@ -1,4 +1,4 @@
-"""Values of symbolic sizes in a program that is lowered."""
+"""Values of symbolic sizes in a program that is lowered, and the checks of them in it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,11 +8,13 @@ import numpy as np
 from tans_compiler.symbolic.solving import solve
 from tans_xla import hlo
 
+type Value = Any  # ir.Value
+
 
 class _Int:
     """A 32-bit integer of the program, with the arithmetic of Python's."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
     def _with(self, other: Any, operation: str, swapped: bool = False) -> "_Int":
@@ -45,14 +47,25 @@ class _Int:
             result = result * self
         return result
 
+    def check(self, sign: str, wanted: Any, message: str) -> None:
+        """Emit a check that shape refinement evaluates; ``{0}`` in its text is this value."""
+        direction = {">=": "GE", "==": "EQ"}[sign]
+        holds = hlo.compare(self.value, _lifted(wanted).value, direction, "SIGNED")
+        attributes = {
+            "call_target_name": hlo.string("shape_assertion"),
+            "error_message": hlo.string(message),
+            "has_side_effect": hlo.boolean(True),
+            "api_version": hlo.i32(2),
+        }
+        hlo.op("stablehlo.custom_call", (), (holds, self.value), attributes)
+
 
 def _lifted(x: Any) -> _Int:
     if isinstance(x, _Int):
         return x
     kind = hlo.tensor_type((), np.int32)
-    return _Int(
-        hlo.op1("stablehlo.constant", kind, (), {"value": hlo.dense(np.array(x, np.int32))})
-    )
+    value = hlo.dense(np.array(x, np.int32))
+    return _Int(hlo.op1("stablehlo.constant", kind, (), {"value": value}))
 
 
 class _Operations:
@@ -81,7 +94,7 @@ class _Operations:
         return _lifted(a)._with(b, "minimum")
 
 
-def emitter(avals: Sequence[Any], arguments: Sequence[Any]) -> Callable[[Any], Any]:
+def emitter(avals: Sequence[Any], arguments: Sequence[Value]) -> Callable[[Any], Value]:
     """Return a function from a symbolic dimension to its value; see `Dim.size_emitter`."""
     kind = hlo.tensor_type((), np.int32)
     known = []
@@ -91,5 +104,35 @@ def emitter(avals: Sequence[Any], arguments: Sequence[Any]) -> Callable[[Any], A
                 attributes = {"dimension": hlo.i64(i)}
                 size = hlo.op1("stablehlo.get_dimension_size", kind, (x,), attributes)
                 known.append((dim, _Int(size)))
-    sizes = solve(known, lambda value, factor, _: _Operations.floordiv(value, factor), _Operations)
-    return lambda dim: _lifted(dim.evaluate(sizes, _Operations)).value
+
+    def divide(value: _Int, factor: int, name: str) -> _Int:
+        remainder = _Operations.mod(value, factor)
+        remainder.check("==", 0, f"given a size for which '{name}' leaves a remainder of {{0}}")
+        return _Operations.floordiv(value, factor)
+
+    sizes = solve(known, divide, _Operations)
+    _emit_checks(known, sizes)
+    scope = known[0][0].scope
+
+    def value(dim: Any) -> Value:
+        missing = sorted(dim.names - set(sizes))
+        if missing or dim.scope is not scope:
+            given = ", ".join(f"'{d}'" for d, _ in known)
+            raise ValueError(
+                f"symbolic dimensions: given '{dim}' of {dim.scope.place} in a program whose "
+                f"arguments have the sizes {given} of {scope.place}; expected sizes of the "
+                "arguments. Pass an argument that has this dimension, of the same scope."
+            )
+        return _lifted(dim.evaluate(sizes, _Operations)).value
+
+    return value
+
+
+def _emit_checks(known: Sequence[tuple[Any, _Int]], sizes: dict[str, _Int]) -> None:
+    for dim, size in known:
+        if str(dim) not in sizes or sizes[str(dim)] is not size:
+            found = size - dim.evaluate(sizes, _Operations)
+            found.check("==", 0, f"given an argument whose size differs from '{dim}' by {{0}}")
+    for dim, sign, text in known[0][0].scope.checks(set(sizes)):
+        message = f"given sizes that violate {text}: '{dim}' is {{0}}, expected it {sign} 0"
+        _lifted(dim.evaluate(sizes, _Operations)).check(sign, 0, message)

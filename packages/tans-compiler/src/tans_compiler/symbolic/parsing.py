@@ -1,9 +1,11 @@
 """Reading symbolic dimensions: ``'a, 2*b + 1, ...'``."""
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from tans_compiler.symbolic.dims import Size, max_dim, min_dim, variable
+from tans_compiler.symbolic.dims import max_dim, min_dim, variable
+from tans_compiler.symbolic.polynomials import Size
 
 if TYPE_CHECKING:
     from tans_compiler.symbolic.scope import SymbolicScope
@@ -20,9 +22,9 @@ _BINARY: Final[dict[type, Any]] = {
     ast.Mult: lambda a, b: a * b,
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
-    ast.BitXor: lambda a, b: a**b,
-    ast.Pow: lambda a, b: a**b,
 }
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+_MARK: Final = "size_"  # in front of names, of which some are keywords of Python
 
 
 def parse(text: str, scope: "SymbolicScope") -> Size:
@@ -33,9 +35,9 @@ def parse(text: str, scope: "SymbolicScope") -> Size:
     """
     try:
         # ^ binds loosest in Python; a power is written with it here.
-        tree = ast.parse(text.strip().replace("^", "**"), mode="eval").body
-        return _value(tree, scope)
-    except (SyntaxError, KeyError, TypeError) as error:
+        marked = _NAME.sub(rf"{_MARK}\g<0>", text).replace("^", "**")
+        return _value(ast.parse(f"({marked})", mode="eval").body, scope)
+    except (SyntaxError, KeyError, ZeroDivisionError) as error:
         raise ValueError(
             f"symbolic dimensions: given {text!r}, expected names, ints, + - * // % ^, and "
             "floordiv, mod, max, min of two. Write for example '2*b + 1'."
@@ -45,15 +47,17 @@ def parse(text: str, scope: "SymbolicScope") -> Size:
 def _value(node: ast.expr, scope: "SymbolicScope") -> Size:
     match node:
         case ast.Name(id=name):
-            return variable(name, scope)
-        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return variable(name.removeprefix(_MARK), scope)
+        case ast.Constant(value=int(value)):
             return value
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand, scope)
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))):
+            return _value(left, scope) ** power
         case ast.BinOp(left=left, op=op, right=right):
             return _BINARY[type(op)](_value(left, scope), _value(right, scope))
         case ast.Call(func=ast.Name(id=name), args=[left, right], keywords=[]):
-            return _CALLS[name](_value(left, scope), _value(right, scope))
+            return _CALLS[name.removeprefix(_MARK)](_value(left, scope), _value(right, scope))
     raise KeyError(ast.dump(node))
 
 

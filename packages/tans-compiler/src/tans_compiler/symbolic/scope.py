@@ -1,15 +1,58 @@
 """Scopes: which sizes symbolic dimensions may have."""
 
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, override
+from collections.abc import Iterator, Sequence, Set
+from typing import Final, NamedTuple, override
 
-from tans_compiler.symbolic.dims import Dim, Monomial, Operation, Size, names_of, product
+from tans_compiler.symbolic.bounds import Interval, bounds, implied, terms_of
+from tans_compiler.symbolic.dims import Dim, simplified
 from tans_compiler.symbolic.parsing import parse
+from tans_compiler.symbolic.polynomials import (
+    ONE,
+    Monomial,
+    Operation,
+    Size,
+    Terms,
+    add_to,
+    divided,
+    product,
+    times,
+)
+from tans_core.debug_info import user_line
+from tans_core.staging import get_traceback
 
-_CONSTRAINT: Final = re.compile(r"^(.*?)(>=|<=|==|>|<)(.*)$")
-_DEPTH: Final = 2
+_CONSTRAINT: Final = re.compile(r"^(.*?)(>=|<=|==|>|<)(.*)$", re.DOTALL)
+_ROUNDS: Final = 100
+
+
+class _Equality(NamedTuple):
+    """A monomial times a factor, and what stands for it."""
+
+    monomial: Monomial
+    factor: int
+    value: Terms
+    text: str
+
+
+class _Inequality(NamedTuple):
+    """A polynomial that is at least 0."""
+
+    terms: Terms
+    text: str
+
+
+class Check(NamedTuple):
+    """What has to hold for sizes.
+
+    Attributes:
+      dim: a dimension.
+      sign: ">=" or "==": how it compares with 0.
+      text: what the user wrote.
+    """
+
+    dim: Dim
+    sign: str
+    text: str
 
 
 class SymbolicScope:
@@ -29,10 +72,11 @@ class SymbolicScope:
                 f"strings. Write [{constraints_str!r}]."
             )
         self.constraint_texts = tuple(constraints_str)
-        self._equal: dict[Monomial, Mapping[Monomial, int]] = {}
-        self._at_least_zero: list[Dim] = []
-        self._ranges: dict[str, tuple[float, float]] = {}
-        for text in constraints_str:
+        self._source = get_traceback()
+        self._equalities: list[_Equality] = []
+        self._inequalities: list[_Inequality] = []
+        self._bounds: dict[Dim, Interval] = {}
+        for text in self.constraint_texts:
             self._add(text)
 
     @override
@@ -40,6 +84,17 @@ class SymbolicScope:
         if not self.constraint_texts:
             return "the scope, which has no constraints but that sizes are at least 1"
         return f"the constraints {', '.join(self.constraint_texts)}"
+
+    @override
+    def __repr__(self) -> str:
+        return f"SymbolicScope({list(self.constraint_texts)!r})"
+
+    @property
+    def place(self) -> str:
+        """Where the scope was made, which tells it from others of the same constraints."""
+        return f"{self!r} made at {user_line(self._source) or 'an unknown place'}"
+
+    # ---- constraints ----
 
     def _add(self, text: str) -> None:
         if not isinstance(text, str):
@@ -58,149 +113,139 @@ class SymbolicScope:
             self._add_equality(left, right, text)
             return
         larger, smaller = (left, right) if sign[0] == ">" else (right, left)
-        difference = larger - smaller - int(len(sign) == 1)
-        if isinstance(difference, int):
-            if difference < 0:
-                raise _unsatisfiable(text, self)
-            return
-        if self.bounds(difference)[1] < 0:
-            raise _unsatisfiable(text, self)
-        self._at_least_zero.append(difference)
-        self._narrow(difference)
+        self._add_inequality(terms_of(larger - smaller - int(len(sign) == 1)), text)
+
+    def _add_inequality(self, terms: Terms, text: str) -> None:
+        if bounds(terms, self._constraints)[1] < 0:
+            raise ValueError(
+                f"symbolic dimensions: given the constraint {text!r}, which no sizes meet together "
+                f"with {self}; expected constraints that some sizes meet. Sizes are at least 1."
+            )
+        if any(terms):
+            self._inequalities.append(_Inequality(terms, text))
+            self._bounds.clear()
+
+    @property
+    def _constraints(self) -> list[Terms]:
+        return [c.terms for c in self._inequalities]
 
     def _add_equality(self, left: Size, right: Size, text: str) -> None:
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, Dim) and len(one.terms) == 1:
-                ((monomial, c),) = one.terms.items()
-                plain = c == 1 and len(monomial) == 1 and monomial[0][1] == 1
-                if plain and not (one.names & names_of(other)):
-                    terms = other.terms if isinstance(other, Dim) else {(): int(other)}
-                    self._equal[monomial] = terms
-                    return
+        difference = terms_of(left - right)
+        self._add_inequality(difference, text)
+        self._add_inequality({m: -c for m, c in difference.items()}, text)
+        if not any(difference):
+            return
+        sides = [(terms_of(left), terms_of(right)), (terms_of(right), terms_of(left))]
+        single = [
+            _Equality(monomial, factor, value, text)
+            for terms, value in sides
+            for monomial, factor in terms.items()
+            if len(terms) == 1 and monomial and factor > 0
+            if all(divided(m, monomial) is None for m in value)
+        ]
+        if single:
+            self._replace(min(single, key=lambda e: e.factor))
+            return
         raise ValueError(
-            f"symbolic dimensions: given the constraint {text!r}, expected a single name or "
-            "operation on one side of '=='. Write for example 'a == 2*b'."
+            f"symbolic dimensions: given the constraint {text!r}, expected a single name, product "
+            "or operation on one side of '=='. Write for example 'a == 2*b'."
         )
 
-    def _narrow(self, difference: Dim) -> None:
-        """Keep a constraint on one name as a range of it."""
-        names = [m for m in difference.terms if m]
-        if len(names) != 1 or len(names[0]) != 1 or names[0][0][1] != 1:
-            return
-        name, c = names[0][0][0], difference.terms[names[0]]
-        if not isinstance(name, str):
-            return
-        bound = -difference.terms.get((), 0) / c
-        low, high = self._ranges.get(name, (1, math.inf))
-        if c > 0:
-            low = max(low, math.ceil(bound))
-        else:
-            high = min(high, math.floor(bound))
-        self._ranges[name] = (low, high)
+    def _replace(self, equality: _Equality) -> None:
+        """Replace a monomial from now on. Its value keeps what the monomial's atoms imply."""
+        monomial, factor, value, text = equality
+        low, high = bounds({monomial: factor}, self._constraints)
+        known = [(value, -low)] if low > -float("inf") else []
+        known += [({m: -c for m, c in value.items()}, high)] if high < float("inf") else []
+        own = [_Inequality(_plus(terms, {ONE: int(c)}), text) for terms, c in known]
+        if factor == 1 and len(monomial) == 1 and isinstance(monomial[0][0], Operation):
+            own += [_Inequality(terms, text) for terms in implied(monomial[0][0], value)]
+        self._equalities.append(equality)
+        old = [*self._inequalities, *own]
+        self._inequalities = []
+        for terms, known_text in old:
+            self._add_inequality(terms_of(simplified(terms, self)), known_text)
+        if factor > 1:  # other multiples of the monomial stay
+            difference = _plus({monomial: factor}, {m: -c for m, c in value.items()})
+            self._inequalities += [
+                _Inequality(difference, text),
+                _Inequality({m: -c for m, c in difference.items()}, text),
+            ]
 
-    def substituted(self, terms: Mapping[Monomial, int]) -> dict[Monomial, int]:
-        """Return terms with the equalities applied."""
-        if not self._equal:
-            return dict(terms)
-        result: dict[Monomial, int] = {}
-        for monomial, c in terms.items():
-            for m, d in self._expanded(monomial):
-                result[m] = result.get(m, 0) + c * d
-        return result
+    def substituted(self, terms: Terms) -> dict[Monomial, int]:
+        """Return terms with equalities applied, and quotients joined with their remainders."""
+        found = dict(terms)
+        for _ in range(_ROUNDS):
+            replaced = next(filter(None, (self._replaced(m, found) for m in found)), None)
+            if replaced is None:
+                return found
+            for part in replaced:
+                add_to(found, part)
+        raise ValueError(
+            f"symbolic dimensions: given {self}, by which sizes are replaced without end; expected "
+            "equalities that define sizes by others. Leave one out."
+        )
 
-    def _expanded(self, monomial: Monomial) -> list[tuple[Monomial, int]]:
-        parts: list[tuple[Monomial, int]] = [((), 1)]
-        for atom, power in monomial:
-            factor: Mapping[Monomial, int] = self._equal.get(((atom, 1),), {((atom, 1),): 1})
-            for _ in range(power):
-                parts = [(product(m, n), c * d) for m, c in parts for n, d in factor.items()]
-        return parts
+    def _replaced(self, monomial: Monomial, terms: Terms) -> tuple[Terms, Terms] | None:
+        """Return two polynomials whose sum is 0, to add: less of the monomial, and its value."""
+        c = terms[monomial]
+        for own, factor, value, _ in self._equalities:
+            rest = divided(monomial, own)
+            if rest is not None and c % factor == 0:
+                return {monomial: -c}, times({rest: c // factor}, value)
+        for atom, _ in monomial:
+            if isinstance(atom, Operation) and atom.name == "floordiv":
+                joined = self._joined(monomial, atom, terms)
+                if joined is not None:
+                    return joined
+        return None
 
-    # ---- bounds ----
+    def _joined(
+        self, monomial: Monomial, quotient: Operation, terms: Terms
+    ) -> tuple[Terms, Terms] | None:
+        """Return a quotient times its divisor plus the remainder, and what was divided."""
+        divisor = terms_of(quotient.right)
+        rest = divided(monomial, ((quotient, 1),))
+        if len(divisor) != 1 or rest is None:
+            return None
+        ((n, factor),) = divisor.items()
+        rest, times_divisor = divided(rest, n), terms[monomial] // factor
+        if rest is None or terms[monomial] % factor:
+            return None
+        remainder: Terms = {((quotient._replace(name="mod"), 1),): 1}
+        known = self.substituted(remainder)
+        if any(known) and terms.get(product(rest, next(iter(remainder)))) != times_divisor:
+            return None
+        parts = {monomial: -terms[monomial]}
+        add_to(parts, times({rest: -times_divisor}, known if not any(known) else remainder))
+        return parts, times({rest: times_divisor}, terms_of(quotient.left))
 
-    def bounds(self, dim: Size, depth: int = _DEPTH) -> tuple[float, float]:
-        """Return the least and the largest value of a dimension, as far as they can be told."""
-        if not isinstance(dim, Dim):
-            return float(dim), float(dim)
-        low, high = self._interval(dim)
-        for constraint in self._at_least_zero if depth else ():
-            for rest, sign in self._eliminated(dim, constraint):
-                rest_low, rest_high = self.bounds(rest, depth - 1)
-                if sign > 0:  # dim = rest + something at least 0
-                    low = max(low, rest_low)
-                else:
-                    high = min(high, rest_high)
-        return low, high
-
-    def _eliminated(self, dim: Dim, constraint: Dim) -> Iterator[tuple[Size, int]]:
-        """Return rests of dim after taking out a multiple of the constraint, with its sign."""
-        for monomial, c in constraint.terms.items():
-            if monomial and monomial in dim.terms and dim.terms[monomial] % c == 0:
-                factor = dim.terms[monomial] // c
-                yield dim - constraint * factor, factor
-
-    def _interval(self, dim: Dim) -> tuple[float, float]:
-        low = high = 0.0
-        for monomial, c in dim.terms.items():
-            a, b = 1.0, 1.0
-            for atom, power in monomial:
-                atom_low, atom_high = self._atom_bounds(atom)
-                for _ in range(power):
-                    ends = [_times(x, y) for x in (a, b) for y in (atom_low, atom_high)]
-                    a, b = min(ends), max(ends)
-            ends = sorted((_times(c, a), _times(c, b)))
-            low, high = low + ends[0], high + ends[1]
-        return low, high
-
-    def _atom_bounds(self, atom: Any) -> tuple[float, float]:
-        if isinstance(atom, str):
-            return self._ranges.get(atom, (1, math.inf))
-        assert isinstance(atom, Operation)
-        (a, b), (c, d) = self.bounds(atom.left), self.bounds(atom.right)
-        if atom.name == "max":
-            return max(a, c), max(b, d)
-        if atom.name == "min":
-            return min(a, c), min(b, d)
-        if atom.name == "mod":
-            return (0, d - 1) if c > 0 else (c + 1 if c > -math.inf else c, d - 1 if d > 0 else 0)
-        if c <= 0:
-            return -math.inf, math.inf
-        ends = [_quotient(x, y) for x in (a, b) for y in (c, d)]
-        return min(ends), max(ends)
+    def bounds(self, size: Size) -> Interval:
+        """Return the least and the largest value of a size, as far as they can be told."""
+        if not isinstance(size, Dim):
+            return float(size), float(size)
+        found = self._bounds.get(size)
+        if found is None:
+            found = self._bounds[size] = bounds(size.terms, self._constraints)
+        return found
 
     # ---- checks of sizes ----
 
-    def check(self, sizes: Mapping[str, int]) -> list[str]:
-        """Return what sizes violate, each with the value that was found."""
-        wrong = [
-            f"{name} >= 1, which is false: {name} is {size}"
-            for name, size in sizes.items()
-            if size < 1
-        ]
-        for dim in self._at_least_zero:
-            if dim.names <= set(sizes):
-                value = dim.evaluate(sizes)
-                if value < 0:
-                    wrong.append(f"{self._text_of(dim)} ('{dim}' >= 0), but '{dim}' is {value}")
-        return wrong
-
-    def _text_of(self, dim: Dim) -> str:
-        inequalities = [t for t in self.constraint_texts if "==" not in t]
-        return inequalities[self._at_least_zero.index(dim)]
+    def checks(self, names: Set[str]) -> Iterator[Check]:
+        """Return what has to hold for sizes with these names."""
+        for name in sorted(names):
+            yield Check(Dim({((name, 1),): 1, ONE: -1}, self), ">=", f"{name} >= 1")
+        for terms, text in self._inequalities:
+            yield Check(Dim(terms, self), ">=", text)
+        for monomial, factor, value, text in self._equalities:
+            terms = dict(value)
+            add_to(terms, {monomial: -factor})
+            check = Check(Dim(terms, self), "==", text)
+            if check.dim.names <= names:
+                yield check
 
 
-def _times(a: float, b: float) -> float:
-    return 0.0 if a == 0 or b == 0 else a * b
-
-
-def _quotient(a: float, b: float) -> float:
-    if math.isinf(b):
-        return 0.0 if a >= 0 else -1.0
-    return a if math.isinf(a) else float(a // b)
-
-
-def _unsatisfiable(text: str, scope: SymbolicScope) -> ValueError:
-    return ValueError(
-        f"symbolic dimensions: given the constraint {text!r}, which no sizes meet together with "
-        f"{scope}; expected constraints that some sizes meet. Sizes are at least 1."
-    )
+def _plus(terms: Terms, other: Terms) -> Terms:
+    total = dict(terms)
+    add_to(total, other)
+    return total

@@ -8,6 +8,7 @@ from tans_core import Primitive, typeof
 from tans_lax.axes import canonical_axis
 from tans_lax.elementwise.operands import PYTHON_SCALARS, adapt
 from tans_lax.shape import unchanged
+from tans_xla.sizes import as_size
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -64,7 +65,7 @@ def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> list[Value]:
       [[0], [1, 2]]
     """
     axis = canonical_axis("split", axis, typeof(operand))
-    return split_p.bind(operand, sizes=tuple(map(index, sizes)), axis=axis)
+    return split_p.bind(operand, sizes=tuple(map(as_size, sizes)), axis=axis)
 
 
 def pad(
@@ -88,7 +89,7 @@ def pad(
     """
     if type(padding_value) in PYTHON_SCALARS:
         operand, padding_value = adapt(operand, padding_value)
-    config = tuple((index(low), index(high), index(inner)) for low, high, inner in padding_config)
+    config = tuple((as_size(a), as_size(b), as_size(c)) for a, b, c in padding_config)
     return pad_p.bind(operand, padding_value, padding_config=config)
 
 
@@ -154,4 +155,4 @@ def tile(operand: Value, reps: Sequence[int]) -> Value:
       >>> lax.tile(np.arange(2), (2,)).tolist()
       [0, 1, 0, 1]
     """
-    return tile_p.bind(operand, reps=tuple(map(index, reps)))
+    return tile_p.bind(operand, reps=tuple(map(as_size, reps)))

@@ -6,7 +6,8 @@ from typing import Any, Final
 from tans_core import Primitive
 from tans_lax.concatenation import concatenate_p, pad_p, split_p, stack_p, tile_p, unstack_p
 from tans_lax.elementwise.emit import IrValue, LoweringRule
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
+from tans_xla.sizes import Size
 
 type Dims = tuple[int, ...]
 type Config = tuple[tuple[int, int, int], ...]
@@ -19,40 +20,25 @@ def _concatenate_lower(ctx: Any, *operands: IrValue, dimension: int) -> IrValue:
 
 def _split_lower(ctx: Any, x: IrValue, *, sizes: Dims, axis: int) -> list[IrValue]:
     (aval,) = ctx.avals_in
-    start = 0
-    out = []
-    for size, kind in zip(sizes, ctx.result_types, strict=True):
-        out.append(_slice(x, aval, axis, start, start + size, kind))
+    start: Size = 0
+    parts = []
+    for size, out in zip(sizes, ctx.avals_out, strict=True):
+        parts.append(_slice(x, aval, axis, start, start + size, out))
         start += size
-    return out
+    return parts
 
 
-def _slice(x: IrValue, aval: Any, axis: int, start: int, stop: int, kind: Any) -> IrValue:
+def _slice(x: IrValue, aval: Any, axis: int, start: Size, stop: Size, out: Any) -> IrValue:
     starts = [0] * aval.ndim
     limits = list(aval.shape)
     starts[axis], limits[axis] = start, stop
-    attrs = {
-        "start_indices": hlo.i64s(starts),
-        "limit_indices": hlo.i64s(limits),
-        "strides": hlo.i64s([1] * aval.ndim),
-    }
-    return hlo.op1("stablehlo.slice", kind, [x], attrs)
+    return hlo_parts.slice_between(x, out, starts, limits)
 
 
 def _pad_lower(ctx: Any, x: IrValue, value: IrValue, *, padding_config: Config) -> IrValue:
     if ctx.avals_in[1].ndim:
         return _pad_elements(ctx, x, value, padding_config)
-    return _pad(ctx.result_type, x, value, padding_config)
-
-
-def _pad(kind: Any, x: IrValue, value: IrValue, config: Config) -> IrValue:
-    low, high, inner = zip(*config, strict=True) if config else ((), (), ())
-    attrs = {
-        "edge_padding_low": hlo.i64s(low),
-        "edge_padding_high": hlo.i64s(high),
-        "interior_padding": hlo.i64s(inner),
-    }
-    return hlo.op1("stablehlo.pad", kind, [x, value], attrs)
+    return hlo_parts.pad(x, value, ctx.avals_out[0], padding_config)
 
 
 def _pad_elements(ctx: Any, x: IrValue, value: IrValue, config: Config) -> IrValue:
@@ -61,8 +47,8 @@ def _pad_elements(ctx: Any, x: IrValue, value: IrValue, config: Config) -> IrVal
     (out,) = ctx.avals_out
     mask_in, mask_out = aval.update(dtype=bool), out.update(dtype=bool)
     false = hlo.full(mask_in.update(shape=()), False)
-    mask = _pad(hlo.ir_type(mask_out), hlo.full(mask_in, True), false, config)
-    padded = _pad(ctx.result_type, x, hlo.full(aval.update(shape=()), 0), config)
+    mask = hlo_parts.pad(hlo.full(mask_in, True), false, mask_out, config)
+    padded = hlo_parts.pad(x, hlo.full(aval.update(shape=()), 0), out, config)
     around = hlo.broadcast_in_dim(value, out, range(out.ndim - value_aval.ndim, out.ndim))
     return hlo.select(mask, padded, around)
 
@@ -80,8 +66,7 @@ def _stack_lower(ctx: Any, *operands: IrValue, axis: int) -> IrValue:
 def _unstack_lower(ctx: Any, x: IrValue, *, axis: int) -> list[IrValue]:
     (aval,) = ctx.avals_in
     single = _single(aval, axis)
-    kind = hlo.ir_type(single)
-    parts = [_slice(x, aval, axis, i, i + 1, kind) for i in range(len(ctx.avals_out))]
+    parts = [_slice(x, aval, axis, i, i + 1, single) for i in range(len(ctx.avals_out))]
     parts = ctx.constrain(parts, [single] * len(parts))
     return [hlo.reshape(x, out) for x, out in zip(parts, ctx.avals_out, strict=True)]
 

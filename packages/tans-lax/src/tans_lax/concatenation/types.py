@@ -6,6 +6,7 @@ from typing import Any, Final
 from tans_core import Primitive, ShapedArray
 from tans_lax.concatenation import concatenate_p, pad_p, split_p, stack_p, tile_p, unstack_p
 from tans_lax.elementwise.signatures import check_same_dtype, describe
+from tans_lax.windows.padding import dilated_size
 
 type Dims = tuple[int, ...]
 type Config = tuple[tuple[int, int, int], ...]
@@ -56,7 +57,7 @@ def _pad_type(x: ShapedArray, value: ShapedArray, *, padding_config: Config) -> 
             "Use (0, 0, 0) for dimensions to leave alone."
         )
     shape = tuple(
-        low + high + size + max(size - 1, 0) * inner
+        low + high + dilated_size(size, inner + 1)
         for size, (low, high, inner) in zip(x.shape, padding_config, strict=True)
     )
     if any(size < 0 for size in shape):

@@ -16,6 +16,7 @@ from tans_lax.control_flow.carry import shown
 from tans_lax.control_flow.functions import Value, check_callable, check_leaves, describe
 from tans_lax.shape import reshape, rev
 from tans_lax.slicing import slice_in_dim
+from tans_xla.sizes import is_symbolic
 
 type Elements = Any
 type Combine = Callable[[list[Value], list[Value]], list[Value]]
@@ -43,6 +44,7 @@ def associative_scan(
       Tree of arrays of the shapes of `elems`.
 
     Raises:
+      NotImplementedError: the length is a symbolic size.
       TypeError: `fn` is not callable, or returns another structure or other types.
       ValueError: there are no arrays, `axis` is out of range, or lengths differ.
 
@@ -56,6 +58,16 @@ def associative_scan(
     check_leaves(elems, "associative_scan", "elems")
     leaves, structure = tree.flatten(elems)
     axis = _check_axis(elems, leaves, axis)
+    size = typeof(leaves[0]).shape[axis]  # pyright: ignore[reportAttributeAccessIssue]
+    if is_symbolic(size):
+        raise NotImplementedError(
+            message(
+                "associative_scan",
+                f"an axis of the symbolic size '{size}'",
+                "a size that is a number: the program has a level for each power of two in it",
+                "Use scan, or lax.cumsum and its relatives, or a constant size.",
+            )
+        )
     if reverse:
         leaves = [rev(x, (axis,)) for x in leaves]
 

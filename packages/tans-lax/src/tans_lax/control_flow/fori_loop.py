@@ -1,6 +1,5 @@
 """`fori_loop`: a loop over a range of integers; a `scan` when the range is known."""
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,11 +26,13 @@ from tans_lax.control_flow.functions import (
     check_callable,
     trace_body,
 )
-from tans_lax.control_flow.scan import scan_leaves
+from tans_lax.control_flow.scan import scan_leaves, steps_per_iteration
 from tans_lax.control_flow.while_loop import while_p
 from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.arithmetic import add
 from tans_lax.elementwise.comparison import lt
+from tans_lax.sizes import size_value
+from tans_xla.sizes import Size, as_size, is_symbolic, max_size
 
 type Carry = Any
 
@@ -54,8 +55,8 @@ def fori_loop(
                 carry = body_fun(i, carry)
             return carry
 
-    With concrete bounds the loop is a `scan` and has both derivatives; with traced bounds it is a
-    `while_loop` and has only the forward one.
+    With concrete bounds, or those that are symbolic sizes, the loop is a `scan` and has both
+    derivatives; with traced bounds it is a `while_loop` and has only the forward one.
 
     Args:
       lower: first integer, a scalar.
@@ -84,7 +85,7 @@ def fori_loop(
     init, init_tree = flatten_carry("fori_loop", "init_val", init_val)
     start = _bound(lower, first, dtype, weak)
     if first is not None and end is not None:
-        return _static_fori(start, max(end - first, 0), body_fun, init, init_tree, unroll)
+        return _static_fori(start, max_size(end - first, 0), body_fun, init, init_tree, unroll)
     if unroll is not None:
         raise ValueError(
             message(
@@ -105,18 +106,17 @@ def _fori_in_python(first: int, end: int, body_fun: Call, carry: Carry) -> Carry
 
 def _static_fori(
     start: Value,
-    length: int,
+    length: Size,
     body_fun: Call,
     init: list[Value],
     init_tree: TreeDef,
     unroll: int | bool | None,
 ) -> Carry:
-    if isinstance(unroll, bool) or unroll is None:
-        unroll = max(length, 1) if unroll else 1
     carry_tree = tree.structure((0, tree.unflatten(init_tree, init)))
     nothing = tree.structure(None)
     (_, *carry), _, _ = scan_leaves(
-        body_fun, [start, *init], carry_tree, [], nothing, length, False, unroll, False,
+        body_fun, [start, *init], carry_tree, [], nothing, length, False,
+        steps_per_iteration(unroll or False, length), False,
         where="fori_loop", name="(i, init_val)", call=_call_fori_step,
     )  # fmt: skip
     return tree.unflatten(init_tree, carry)
@@ -164,14 +164,16 @@ def _is_before_end(carry: tuple[Value, Value, Carry]) -> Value:
     return lt(carry[0], carry[1])
 
 
-def _concrete(x: Any) -> int | None:
+def _concrete(x: Any) -> Size | None:
     if isinstance(x, Tracer):
         x = x.concrete()
-    return None if x is None else operator.index(x)
+    return None if x is None else as_size(x)
 
 
-def _bound(x: Any, value: int | None, dtype: Any, weak: bool) -> Value:
+def _bound(x: Any, value: Size | None, dtype: Any, weak: bool) -> Value:
     """Return a bound with the common dtype: a Python int when it is weak and concrete."""
+    if is_symbolic(value):
+        return value.__jax_array__() if weak else size_value(value, dtype)
     if value is not None:
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:

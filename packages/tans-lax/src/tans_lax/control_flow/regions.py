@@ -4,9 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tans_core.jaxpr import ClosedJaxpr
-from tans_xla import hlo
+from tans_lax.control_flow.element_types import stacked_type
+from tans_xla import hlo, hlo_parts
 from tans_xla.hlo import ir
 from tans_xla.lowering import LoweringContext, lower_eqns, ordered_effects
+from tans_xla.physical import physical_aval
+from tans_xla.sizes import Size
 
 type Value = Any  # ir.Value
 type Tokens = dict[Any, Value]
@@ -27,46 +30,31 @@ def emit(
     return lower_eqns(ctx.builder, body, operands, tokens)
 
 
-def row_type(kind: Any, rows: int) -> Any:
-    """Return the type of `rows` rows of a tensor type."""
-    tensor = ir.RankedTensorType(kind)
-    return ir.RankedTensorType.get([rows, *tensor.shape[1:]], tensor.element_type)
+def rows_type(aval: Any, rows: Size) -> Any:
+    """Return the physical type of stacked elements of type `aval`."""
+    return physical_aval(stacked_type(aval, rows))
 
 
-def element_of(x: Value) -> Value:
-    """Reshape one row ``[1, ...]`` to ``[...]``."""
-    tensor = ir.RankedTensorType(x.type)
-    kind = ir.RankedTensorType.get(tensor.shape[1:], tensor.element_type)
-    return hlo.op1("stablehlo.reshape", kind, (x,))
+def element_of(x: Value, aval: Any) -> Value:
+    """Reshape one row ``[1, ...]`` to an element of type `aval`."""
+    return hlo.reshape(x, physical_aval(aval))
 
 
-def as_row(x: Value) -> Value:
-    """Reshape ``[...]`` to one row ``[1, ...]``."""
-    tensor = ir.RankedTensorType(x.type)
-    kind = ir.RankedTensorType.get([1, *tensor.shape], tensor.element_type)
-    return hlo.op1("stablehlo.reshape", kind, (x,))
-
-
-def static_rows(x: Value, start: int, rows: int) -> Value:
-    """Return rows ``start : start + rows`` of `x`."""
-    tensor = ir.RankedTensorType(x.type)
-    shape = list(tensor.shape)
-    if rows == shape[0]:
+def static_rows(x: Value, aval: Any, start: Size, rows: Size, length: Size) -> Value:
+    """Return rows ``start : start + rows`` of `x`, of `length` elements of type `aval`."""
+    if rows == length:
         return x
-    attrs = {
-        "start_indices": hlo.i64s([start, *[0] * (len(shape) - 1)]),
-        "limit_indices": hlo.i64s([start + rows, *shape[1:]]),
-        "strides": hlo.i64s([1] * len(shape)),
-    }
-    return hlo.op1("stablehlo.slice", row_type(x.type, rows), (x,), attrs)
+    out = rows_type(aval, rows)
+    zeros = [0] * (out.ndim - 1)
+    limits = [start + rows, *out.shape[1:]]
+    return hlo_parts.slice_between(x, out, [start, *zeros], limits)
 
 
-def dynamic_rows(x: Value, start: Sequence[Value], rows: int) -> Value:
+def dynamic_rows(x: Value, aval: Any, start: Sequence[Value], rows: int, length: Size) -> Value:
     """Return `rows` rows of `x` from the indices `start`, one per dimension, at least."""
-    kind = row_type(x.type, rows)
-    tensor = ir.RankedTensorType(kind)
-    attrs = {"slice_sizes": hlo.i64s(tensor.shape)}
-    return hlo.op1("stablehlo.dynamic_slice", kind, (x, *start[: tensor.rank]), attrs)
+    out = rows_type(aval, rows)
+    whole = rows_type(aval, length)
+    return hlo_parts.slice_at(x, whole, start[: out.ndim], out.shape, hlo.ir_type(out))
 
 
 def write_rows(buffer: Value, rows: Value, start: Sequence[Value]) -> Value:
@@ -76,12 +64,13 @@ def write_rows(buffer: Value, rows: Value, start: Sequence[Value]) -> Value:
     return hlo.op1("stablehlo.dynamic_update_slice", buffer.type, operands)
 
 
-def stack_rows(rows: Sequence[Value]) -> Value:
-    """Stack elements ``[...]`` to ``[n, ...]``."""
-    parts = [as_row(x) for x in rows]
+def stack_rows(elements: Sequence[Value], aval: Any) -> Value:
+    """Stack elements of type `aval` to ``[n, ...]``."""
+    one = rows_type(aval, 1)
+    parts = [hlo.reshape(x, one) for x in elements]
     if len(parts) == 1:
         return parts[0]
-    kind = row_type(parts[0].type, len(parts))
+    kind = hlo.ir_type(rows_type(aval, len(parts)))
     return hlo.op1("stablehlo.concatenate", kind, parts, {"dimension": hlo.i64(0)})
 
 

@@ -12,7 +12,8 @@ from tans_lax.convolution import conv_general_dilated_p
 from tans_lax.convolution.algorithms import conv_plan
 from tans_lax.convolution.dimensions import ConvDimensionNumbers
 from tans_lax.reductions.lowering import part_of
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
+from tans_xla.sizes import has_symbolic
 
 type IrValue = Any
 
@@ -40,7 +41,6 @@ def _conv_lower(ctx: Any, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
     plan = conv_plan(params["precision"], ctx.platforms, ctx.avals_in, out_aval)
     attributes = {
         "window_strides": hlo.i64s(params["window_strides"]),
-        "padding": hlo.i64_matrix(params["padding"], 2),
         "lhs_dilation": hlo.i64s(params["lhs_dilation"]),
         "rhs_dilation": hlo.i64s(params["rhs_dilation"]),
         "window_reversal": hlo.bools([False] * spatial),
@@ -50,7 +50,15 @@ def _conv_lower(ctx: Any, lhs: IrValue, rhs: IrValue, **params: Any) -> IrValue:
         "precision_config": precision_config(plan.levels),
     }
 
+    padding = params["padding"]
+    is_symbolic = any(map(has_symbolic, padding))
+    if not is_symbolic:
+        attributes["padding"] = hlo.i64_matrix(padding, 2)
+
     def convolve(kind: Any, x: IrValue, y: IrValue) -> IrValue:
+        if is_symbolic:
+            operands = (x, y, hlo_parts.pairs(padding))
+            return hlo.op1("stablehlo.dynamic_conv", kind, operands, attributes)
         return hlo.op1("stablehlo.convolution", kind, (x, y), attributes)
 
     if not is_complex(ctx.avals_in[0].dtype):

@@ -8,11 +8,11 @@ import numpy as np
 
 from tans_core import Primitive, ShapedArray, dtypes, is_value, typeof
 from tans_core.hi_types import is_hi_type
-from tans_lax.axes import as_size
 from tans_lax.conversion import convert_element_type, convert_element_type_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
 from tans_lax.mesh.states import cast_to_type, has_states, vary_like
 from tans_lax.shape import broadcast_in_dim_p
+from tans_xla.sizes import as_size
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Shape = Sequence[int]
@@ -85,7 +85,7 @@ def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: Any = None) -> Value:
       (2,)
     """
     return empty_p.bind(
-        shape=tuple(map(index, shape)),
+        shape=tuple(map(as_size, shape)),
         dtype=dtypes.canonicalize(dtype),
         out_sharding=out_sharding,
     )
@@ -117,7 +117,7 @@ def full(
         )
     if dtype is not None:
         fill_value = _as_strong(fill_value, aval, dtypes.canonicalize(dtype))
-    shape = (index(shape),) if hasattr(shape, "__index__") else tuple(map(index, shape))
+    shape = (as_size(shape),) if hasattr(shape, "__index__") else tuple(map(as_size, shape))
     return broadcast_in_dim_p.bind(
         fill_value, shape=shape, broadcast_dimensions=(), sharding=sharding
     )

@@ -16,6 +16,7 @@ from tans_lax.reductions.lowering import monoid_body, part_of
 from tans_lax.reductions.monoids import MONOIDS
 from tans_lax.windows.lowering import WindowAttributes, reduce_window_op
 from tans_xla import hlo
+from tans_xla.sizes import has_symbolic, is_always_at_least
 
 type IrValue = Any
 type Body = Callable[..., Sequence[IrValue]]
@@ -39,12 +40,12 @@ def _windowed(
 ) -> Callable[..., IrValue]:
     def lower(ctx: Any, x: IrValue, *, axis: int, reverse: bool) -> IrValue:
         (aval,) = ctx.avals_in
-        if aval.shape[axis] <= 1 or aval.size == 0:
+        if is_always_at_least(1, aval.shape[axis]) or aval.size == 0:
             return x
         init = hlo.full(ShapedArray((), aval.dtype), identity(aval.dtype))
         window = _growing_window(aval, axis, reverse)
         body = make_body(aval.dtype)
-        (out,) = reduce_window_op([x], [init], window, ctx.result_types, body)
+        (out,) = reduce_window_op(ctx, [x], [init], window, ctx.result_types, body)
         return out
 
     return lower
@@ -59,8 +60,9 @@ _cumsum_window: Final = _named("sum")
 
 def _cumsum_lower(ctx: Any, x: IrValue, *, axis: int, reverse: bool) -> IrValue:
     (aval,) = ctx.avals_in
-    # XLA's GPU scan kernel runs forwards over real numbers.
-    if ctx.platforms != ("cuda",) or reverse or is_complex(aval.dtype) or aval.size == 0:
+    # XLA's GPU scan kernel runs forwards over real numbers, at sizes that are known.
+    scans = ctx.platforms == ("cuda",) and not (reverse or is_complex(aval.dtype))
+    if not scans or aval.size == 0 or has_symbolic(aval.shape):
         return _cumsum_window(ctx, x, axis=axis, reverse=reverse)
     carry_aval = aval.update(shape=aval.shape[:axis] + aval.shape[axis + 1 :])
     kind = hlo.ir_type(carry_aval)

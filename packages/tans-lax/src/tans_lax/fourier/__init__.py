@@ -9,6 +9,7 @@ from tans_core import Array, Primitive, typeof
 from tans_core.dtypes import is_complex
 from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.complex_parts import complex
+from tans_xla.sizes import has_symbolic
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
@@ -43,6 +44,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
       for IRFFT. The last dimension of RFFT has ``lengths[-1] // 2 + 1`` elements.
 
     Raises:
+      NotImplementedError: a length is a symbolic size.
       ValueError: the type is unknown, the lengths don't fit the shape, or the dtype doesn't fit
         the type.
 
@@ -69,6 +71,12 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
         )
     elif kind is FftType.IRFFT and dtype.kind in "iuf":
         x = _as_complex(x, dtype)
+    if has_symbolic(fft_lengths):
+        raise NotImplementedError(
+            f"fft: given the lengths {tuple(fft_lengths)}, expected numbers: the program of a "
+            "transform is made for one length. Export the function for constant lengths; other "
+            "dimensions may be symbolic."
+        )
     return fft_p.bind(x, fft_type=kind, fft_lengths=tuple(map(operator.index, fft_lengths)))
 
 

@@ -23,6 +23,7 @@ from tans_lax.gather_scatter.primitives import (
     scatter_sub_p,
 )
 from tans_lax.rows import batch_to_front, move_axis
+from tans_xla.sizes import min_size
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -57,7 +58,7 @@ def _gather_batch(
         slice_sizes = (typeof(operand).shape[0], *slice_sizes)
     elif operand_dim is not None:
         operand_batch, indices_batch = (0, *operand_batch), (0, *indices_batch)
-        slice_sizes = (min(1, axis.size), *slice_sizes)
+        slice_sizes = (min_size(1, axis.size), *slice_sizes)
     else:  # the rows of the batch may repeat each other's indices
         indices_are_sorted = unique_indices = False
     numbers = GatherDimensionNumbers(offsets, collapsed, mapped, operand_batch, indices_batch)

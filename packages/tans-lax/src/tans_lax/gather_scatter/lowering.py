@@ -23,8 +23,10 @@ from tans_lax.gather_scatter.primitives import (
     scatter_sub_p,
 )
 from tans_lax.gather_scatter.spread import by_device
-from tans_xla import hlo
+from tans_lax.slicing.start_indices import fits_dtype
+from tans_xla import hlo, hlo_parts
 from tans_xla.physical import physical_aval
+from tans_xla.sizes import Size, has_symbolic, min_size
 
 type IrValue = Any
 type LoweringRule = Callable[..., IrValue]
@@ -47,10 +49,15 @@ def _gather_lower(
     attributes = {
         "dimension_numbers": _gather_numbers(dimension_numbers, ctx.avals_in[1].ndim - 1),
         "indices_are_sorted": hlo.boolean(indices_are_sorted),
-        "slice_sizes": hlo.i64s(slice_sizes),
     }
     out_aval = physical_aval(ctx.avals_out[0])
-    out = hlo.op1("stablehlo.gather", hlo.ir_type(out_aval), (x, indices), attributes)
+    kind = hlo.ir_type(out_aval)
+    if has_symbolic(slice_sizes):
+        operands = (x, indices, hlo.shape_value(slice_sizes))
+        out = hlo.op1("stablehlo.dynamic_gather", kind, operands, attributes)
+    else:
+        attributes["slice_sizes"] = hlo.i64s(slice_sizes)
+        out = hlo.op1("stablehlo.gather", kind, (x, indices), attributes)
     if mode is GatherScatterMode.ONE_HOT:
         fill_value = 0
     elif mode is not GatherScatterMode.FILL_OR_DROP:
@@ -87,26 +94,27 @@ def _numbers(kind: str, fields: Mapping[str, Sequence[int]], index_vector_dim: i
 
 
 def _last_starts(
-    shape: Sequence[int], mapped: Sequence[int], window: Sequence[int], dtype: np.dtype
-) -> list[int]:
+    shape: Sequence[Size], mapped: Sequence[int], window: Sequence[Size], dtype: np.dtype
+) -> list[Size]:
     """Return the largest start in bounds per mapped dimension, no larger than `dtype` can hold."""
     largest = int(np.iinfo(dtype).max)
-    return [min(shape[d] - window[d], largest) for d in mapped]
+    starts = [shape[d] - window[d] for d in mapped]
+    return [n if fits_dtype(n, dtype) else min_size(n, largest) for n in starts]
 
 
-def _clamped(indices: IrValue, aval: ShapedArray, last_starts: list[int]) -> IrValue:
+def _clamped(indices: IrValue, aval: ShapedArray, last_starts: list[Size]) -> IrValue:
     """Move index vectors into bounds."""
     scalar = aval.update(shape=())
     low = hlo.full(scalar, 0)
     if len(set(last_starts)) == 1:
-        high = hlo.full(scalar, last_starts[0])
+        high = hlo_parts.size(last_starts[0], scalar)
     else:
-        row = hlo.constant(np.array(last_starts), aval.update(shape=(len(last_starts),)))
+        row = hlo_parts.sizes(last_starts, aval.update(shape=(len(last_starts),)))
         high = row if aval.ndim == 1 else hlo.broadcast_in_dim(row, aval, (aval.ndim - 1,))
     return hlo.op1("stablehlo.clamp", hlo.ir_type(aval), (low, indices, high))
 
 
-def _in_bounds(indices: IrValue, aval: ShapedArray, last_starts: list[int]) -> IrValue:
+def _in_bounds(indices: IrValue, aval: ShapedArray, last_starts: list[Size]) -> IrValue:
     """Return which index vectors are in bounds: those that clamping leaves as they are."""
     same = hlo.compare(_clamped(indices, aval, last_starts), indices, "EQ")
     batch = ShapedArray(aval.shape[:-1], _BOOL)

@@ -5,6 +5,7 @@ numbers are scattered, and an update lasted if its own number is found at its pl
 tangent are then sums with at most one term per place, so both take the same write.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,7 @@ def _which_lasted(
     numbers, options = scatter_options(params)
     update_shape = typeof(updates).shape
     dtype = np.dtype(np.uint32)
-    size = int(np.prod(update_shape))
-    own = lax.reshape(lax.iota(dtype, size), update_shape)
+    own = lax.reshape(lax.iota(dtype, math.prod(update_shape)), update_shape)
     own = lax.add(own, dtype.type(1))
     found = lax.scatter(lax.full(shape, 0, dtype), indices, own, numbers, **options)
     lasted = lax.eq(own, near_places(found, indices, update_shape, params))

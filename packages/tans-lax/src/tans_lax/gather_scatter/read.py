@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 import tans_lax as lax
 from tans_core import typeof
 from tans_lax.gather_scatter.dimension_numbers import (
@@ -13,6 +11,8 @@ from tans_lax.gather_scatter.dimension_numbers import (
     default_fill_value,
 )
 from tans_lax.gather_scatter.primitives import gather_p
+from tans_lax.sizes import size_vector
+from tans_xla.sizes import as_size
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Mode = str | GatherScatterMode | None
@@ -69,7 +69,7 @@ def gather(
         fill_value=fill_value,
         indices_are_sorted=indices_are_sorted,
         mode=mode,
-        slice_sizes=tuple(slice_sizes),
+        slice_sizes=tuple(map(as_size, slice_sizes)),
         unique_indices=unique_indices,
     )
 
@@ -97,9 +97,8 @@ def index_take(src: Value, idxs: Sequence[Value], axes: Sequence[int]) -> Value:
     columns = [lax.broadcast_in_dim(i, (*typeof(i).shape, 1), (0,)) for i in idxs]
     indices = columns[0] if len(columns) == 1 else lax.concatenate(columns, 1)
     dtype = typeof(indices).dtype
-    sizes = lax.broadcast_in_dim(
-        np.array([shape[a] for a in axes], dtype), typeof(indices).shape, (1,)
-    )
+    vector = size_vector([shape[a] for a in axes], dtype)
+    sizes = lax.broadcast_in_dim(vector, typeof(indices).shape, (1,))
     # The remainder has the sign of the index: adding the size first and last makes it positive.
     indices = lax.rem(lax.add(lax.rem(indices, sizes), sizes), sizes)
     rest = len(shape) - len(axes)

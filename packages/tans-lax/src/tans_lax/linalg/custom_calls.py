@@ -7,8 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import ShapedArray
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
 from tans_xla.ffi_targets import use_gpu_libraries, use_lapack
+from tans_xla.sizes import has_symbolic
 
 type IrValue = Any
 type LoweringRule = Callable[..., Any]
@@ -83,11 +84,13 @@ def ffi_call(
             {"num_batch_dims": hlo.string(str(batch_ndim))}
         ),
     }
-    rule = _sharding_rule(avals_in, avals_out, batch_ndim)
-    if rule is not None:
-        attributes["sdy.sharding_rule"] = rule
-    kinds = [hlo.ir_type(a) for a in avals_out]
-    return list(hlo.op("stablehlo.custom_call", kinds, operands, attributes).results)
+    if any(has_symbolic(a.shape) for a in avals_out):
+        # The shapes of the results are operands as well.
+        layouts = [_layout(a.ndim, batch_ndim) for a in avals_in]
+        attributes["operand_layouts"] = hlo.array(layouts + [_layout(1, 0)] * len(avals_out))
+    elif batch_ndim:
+        attributes["sdy.sharding_rule"] = _sharding_rule(avals_in, avals_out, batch_ndim)
+    return hlo_parts.custom_call(avals_out, operands, attributes)
 
 
 def _layout(ndim: int, batch_ndim: int) -> Any:
@@ -118,8 +121,6 @@ def _sharding_rule(
         sizes.update(zip(own, aval.shape, strict=True))
         return "[" + ", ".join(own) + "]"
 
-    if batch_ndim == 0:
-        return None
     left = ", ".join(map(dims, avals_in))
     right = ", ".join(map(dims, avals_out))
     factors = ", ".join(f"{name}={size}" for name, size in sizes.items())

@@ -20,6 +20,7 @@ from tans_lax.mesh.specs import partitions_like
 from tans_lax.reductions import reduce_sum
 from tans_lax.shape import broadcast_in_dim, transpose
 from tans_lax.slicing import slice_in_dim
+from tans_xla.sizes import min_size
 
 type Value = Any  # an array or a tracer
 
@@ -82,7 +83,7 @@ def diagonal_mask(x: Value) -> Value:
 def diagonal(x: Value) -> Value:
     """Return the diagonals ``[*batch, min(m, n)]``."""
     *_, m, n = typeof(x).shape
-    k = min(m, n)
+    k = min_size(m, n)
     x = leading(leading(x, k, -2), k, -1)
     kept = select(diagonal_mask(x), x, full_like(x, 0))
     return reduce_sum(kept, (typeof(x).ndim - 1,))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tans_core import Array, Primitive
 from tans_core.dtypes import canonicalize
-from tans_lax.axes import axis_tuple
+from tans_lax.axes import size_tuple
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 
@@ -87,7 +87,7 @@ def rng_bit_generator(
     """
     key, bits = rng_bit_generator_p.bind(
         key,
-        shape=axis_tuple("rng_bit_generator", shape),
+        shape=size_tuple("rng_bit_generator", shape),
         dtype=canonicalize(dtype),
         algorithm=RandomAlgorithm(algorithm),
         out_sharding=out_sharding,
@@ -115,4 +115,4 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
       >>> rng_uniform(0.0, 1.0, (2, 3)).shape
       (2, 3)
     """
-    return rng_uniform_p.bind(a, b, shape=axis_tuple("rng_uniform", shape))
+    return rng_uniform_p.bind(a, b, shape=size_tuple("rng_uniform", shape))

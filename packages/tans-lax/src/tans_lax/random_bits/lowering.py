@@ -17,7 +17,8 @@ from tans_lax.random_bits import (
     rng_uniform_p,
     threefry2x32_p,
 )
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
+from tans_xla.sizes import has_symbolic
 
 type IrValue = Any
 
@@ -87,12 +88,15 @@ def _rng_bit_generator_lower(
             "stablehlo.bitcast_convert", hlo.ir_type(state_aval), (hlo.reshape(key, pairs),)
         )
     name = algorithm.name.removeprefix("RNG_")
-    out = hlo.op(
-        "stablehlo.rng_bit_generator",
-        [key.type, ctx.result_types[1]],
-        (key,),
-        {"rng_algorithm": hlo.attribute(f"#stablehlo<rng_algorithm {name}>")},
-    )
+    kinds = [key.type, ctx.result_types[1]]
+    shape = ctx.avals_out[1].shape
+    attributes = {"rng_algorithm": hlo.attribute(f"#stablehlo<rng_algorithm {name}>")}
+    if has_symbolic(shape):
+        attributes["call_target_name"] = hlo.string("stablehlo.dynamic_rng_bit_generator")
+        attributes["api_version"] = hlo.i32(2)
+        out = hlo.op("stablehlo.custom_call", kinds, (key, hlo.shape_value(shape)), attributes)
+    else:
+        out = hlo.op("stablehlo.rng_bit_generator", kinds, (key,), attributes)
     state, bits = out.results
     if is_narrow:
         state = hlo.op1("stablehlo.bitcast_convert", hlo.ir_type(pairs), (state,))
@@ -101,9 +105,7 @@ def _rng_bit_generator_lower(
 
 
 def _rng_uniform_lower(ctx: Any, a: IrValue, b: IrValue, *, shape: tuple[int, ...]) -> IrValue:
-    sizes = np.asarray(shape, np.int64)
-    size_type = hlo.tensor_type(sizes.shape, sizes.dtype)
-    dims = hlo.op1("stablehlo.constant", size_type, (), {"value": hlo.dense(sizes)})
+    dims = hlo_parts.sizes(shape, ShapedArray((len(shape),), np.int64))
     uniform = {"rng_distribution": hlo.attribute("#stablehlo<rng_distribution UNIFORM>")}
     return hlo.op1("stablehlo.rng", ctx.result_types[0], (a, b, dims), uniform)
 

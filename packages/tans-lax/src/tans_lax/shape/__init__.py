@@ -1,14 +1,13 @@
 """Operations that arrange elements anew: broadcast_in_dim, reshape, transpose, squeeze, rev."""
 
 from collections.abc import Sequence
+from math import prod
 from operator import index
 from typing import Any, Final
 
-import numpy as np
-
 from tans_core import Array, ArrayImpl, Primitive, is_evaluating, typeof
-from tans_lax.axes import as_size
 from tans_lax.elementwise.identity import copy_p
+from tans_xla.sizes import as_size
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Shape = tuple[int, ...]
@@ -125,7 +124,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
       (2, 3)
     """
     rank = max((len(shape) for shape in shapes), default=0)
-    padded = [(1,) * (rank - len(shape)) + tuple(map(index, shape)) for shape in shapes]
+    padded = [(1,) * (rank - len(shape)) + tuple(map(as_size, shape)) for shape in shapes]
     out = []
     for sizes in zip(*padded, strict=True):
         different = {size for size in sizes if size != 1}
@@ -197,7 +196,7 @@ def collapse(operand: Value, start_dimension: int, stop_dimension: int | None = 
             f"lax.collapse: given start_dimension={start_dimension} and "
             f"stop_dimension={stop_dimension}; expected the start first. Swap them."
         )
-    merged = int(np.prod(shape[start:stop], dtype=np.int64))
+    merged = prod(shape[start:stop])
     return reshape(operand, (*shape[:start], merged, *shape[stop:]))
 
 

@@ -9,6 +9,7 @@ from tans_core import Primitive, typeof
 from tans_lax.slicing.start_indices import canonical_starts
 from tans_lax.slicing.window import Slice, ds
 from tans_xla import composite
+from tans_xla.sizes import as_size
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -63,9 +64,9 @@ def slice(
     """
     return slice_p.bind(
         operand,
-        start_indices=tuple(map(operator.index, start_indices)),
-        limit_indices=tuple(map(operator.index, limit_indices)),
-        strides=None if strides is None else tuple(map(operator.index, strides)),
+        start_indices=tuple(map(as_size, start_indices)),
+        limit_indices=tuple(map(as_size, limit_indices)),
+        strides=None if strides is None else tuple(map(as_size, strides)),
     )
 
 
@@ -98,7 +99,7 @@ def slice_in_dim(
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis] = 0 if start_index is None else _from_end(start_index, size)
     limits[axis] = size if limit_index is None else _from_end(limit_index, size)
-    strides[axis] = operator.index(stride)
+    strides[axis] = as_size(stride)
     return slice(operand, starts, limits, strides)
 
 
@@ -159,7 +160,7 @@ def dynamic_slice(
       >>> lax.dynamic_slice(np.arange(5), (4,), (3,)).tolist()
       [2, 3, 4]
     """
-    sizes = tuple(map(operator.index, slice_sizes))
+    sizes = tuple(map(as_size, slice_sizes))
     starts = canonical_starts(
         "dynamic_slice", typeof(operand).shape, start_indices, sizes, allow_negative_indices
     )
@@ -346,7 +347,7 @@ def _canonical_axis(name: str, axis: int, ndim: int) -> int:
 
 
 def _from_end(index: int, size: int) -> int:
-    index = operator.index(index)
+    index = as_size(index)
     return index + size if index < 0 else index
 
 

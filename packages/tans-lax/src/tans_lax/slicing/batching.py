@@ -120,7 +120,7 @@ def _logical_shape(x: Value, dim: int | None) -> tuple[int, ...]:
 
 def _moving_dims(shape: Sequence[int], window: Sequence[int]) -> list[int]:
     """Dimensions in which the window can move; in the others its start clamps to 0."""
-    return [d for d, (size, n) in enumerate(zip(shape, window, strict=True)) if n < size]
+    return [d for d, (size, n) in enumerate(zip(shape, window, strict=True)) if n != size]
 
 
 def _zero_like(indices: Sequence[Value]) -> Value:

@@ -13,6 +13,7 @@ from tans_lax.rows import (
     zeros_like_aval,
 )
 from tans_lax.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
+from tans_lax.windows.padding import dilated_size
 
 type Value = Any  # an array, a Python scalar, a tracer or a mark in its place
 
@@ -31,8 +32,7 @@ def _slice_transpose(
     for start, step, n, size in zip(
         start_indices, steps, typeof(ct).shape, x_aval.shape, strict=True
     ):
-        used = start + (n - 1) * step + 1 if n else start
-        config.append((start, size - used, step - 1))
+        config.append((start, size - start - dilated_size(n, step), step - 1))
     return lax.pad(ct, x_aval.dtype.type(0), config)
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from tans_core import Primitive
 from tans_lax.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
 
 type IrValue = Any
 
@@ -18,21 +18,14 @@ def _slice_lower(
     limit_indices: tuple[int, ...],
     strides: tuple[int, ...] | None,
 ) -> IrValue:
-    steps = (1,) * len(start_indices) if strides is None else strides
-    attributes = {
-        "start_indices": hlo.i64s(start_indices),
-        "limit_indices": hlo.i64s(limit_indices),
-        "strides": hlo.i64s(steps),
-    }
-    return hlo.op1("stablehlo.slice", ctx.result_types[0], [x], attributes)
+    return hlo_parts.slice_between(x, ctx.avals_out[0], start_indices, limit_indices, strides)
 
 
 def _dynamic_slice_lower(
     ctx: Any, x: IrValue, *indices: IrValue, slice_sizes: tuple[int, ...]
 ) -> IrValue:
-    operands = [x, *_with_trailing(ctx, indices, len(slice_sizes), 1)]
-    attributes = {"slice_sizes": hlo.i64s(slice_sizes)}
-    return hlo.op1("stablehlo.dynamic_slice", ctx.result_types[0], operands, attributes)
+    starts = _with_trailing(ctx, indices, len(slice_sizes), 1)
+    return hlo_parts.slice_at(x, ctx.avals_in[0], starts, slice_sizes, ctx.result_type)
 
 
 def _dynamic_update_slice_lower(

@@ -7,11 +7,21 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_lax.sizes import size_value
 from tans_xla import composite
+from tans_xla.sizes import (
+    Size,
+    as_size,
+    is_always_at_least,
+    is_symbolic,
+    max_size,
+    min_size,
+)
 
 type Value = Any  # an array, a Python scalar or a tracer
 
 _STATIC: Final = (int, np.integer)
+_INT32: Final = np.dtype(np.int32)
 _INT32_MAX: Final = 2**31 - 1
 
 
@@ -36,7 +46,7 @@ def canonical_starts(
     sizes = sizes if len(sizes) == len(shape) else shape
     return [
         _literal(start, dim, size, wrap, dtype)
-        if isinstance(start, _STATIC)
+        if _is_static(start)
         else _wrapped(start, dim, wrap, dtype)
         for start, dim, size, wrap in zip(starts, shape, sizes, wraps, strict=True)
     ]
@@ -58,42 +68,48 @@ def scalars_of(name: str, start_indices: Value | Sequence[Value]) -> list[Value]
 
 
 @composite(static_argnames=("size", "dtype"))
-def wrap_negative(index: Value, size: int, dtype: np.dtype) -> Value:
+def wrap_negative(index: Value, size: Size, dtype: np.dtype) -> Value:
     """Return `index`, with `size` added where it is negative."""
-    zero, length = dtype.type(0), dtype.type(size)
+    zero, length = dtype.type(0), size_value(size, dtype)
     return lax.select(lax.lt(index, zero), lax.add(index, length), index)
 
 
-def fits_dtype(size: int, dtype: np.dtype) -> bool:
+def fits_dtype(size: Size, dtype: np.dtype) -> bool:
     """Whether every index of an axis of `size` elements, and the size, is a value of `dtype`."""
-    return size <= np.iinfo(dtype).max
+    return (_INT32_MAX if is_symbolic(size) else size) <= np.iinfo(dtype).max
+
+
+def wide_dtype(shape: Sequence[Size]) -> np.dtype:
+    """Return the signed dtype of at least 32 bits that all indices of axes of these sizes fit."""
+    return np.dtype(np.int32 if all(fits_dtype(n, _INT32) for n in shape) else np.int64)
 
 
 def _index_dtype(starts: Sequence[Value], shape: tuple[int, ...]) -> np.dtype | None:
     """Return the dtype the indices share, wide enough for the axes; None when they share none."""
-    large = any(dim > _INT32_MAX for dim in shape)
-    dtypes = {typeof(s).dtype for s in starts if not isinstance(s, _STATIC)}
+    dtypes = {typeof(s).dtype for s in starts if not _is_static(s)}
     if not dtypes:
-        return np.dtype(np.int64 if large else np.int32)
+        return wide_dtype(shape)
     dtype = dtypes.pop()
     if dtypes or not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
         return None
     if all(fits_dtype(dim, dtype) for dim in shape):
         return dtype
     # An int8 index of a long axis would wrap in int8; NumPy widens, so do we.
-    return np.dtype(np.int64 if large else np.int32)
+    return wide_dtype(shape)
 
 
-def _literal(
-    start: int | np.integer, dim: int, size: int, wrap: bool, dtype: np.dtype
-) -> np.generic:
-    value = int(start)
-    if wrap and value < 0:
-        value += dim
-    return dtype.type(min(max(value, 0), max(dim - size, 0)))
+def _is_static(start: Value) -> bool:
+    return isinstance(start, _STATIC) or is_symbolic(start)
 
 
-def _wrapped(start: Value, dim: int, wrap: bool, dtype: np.dtype) -> Value:
+def _literal(start: Size, dim: Size, size: Size, wrap: bool, dtype: np.dtype) -> Value:
+    start = as_size(start)
+    if wrap and is_always_at_least(-1, start):
+        start += dim
+    return size_value(min_size(max_size(start, 0), max_size(dim - size, 0)), dtype)
+
+
+def _wrapped(start: Value, dim: Size, wrap: bool, dtype: np.dtype) -> Value:
     if typeof(start).dtype != dtype:
         start = lax.convert_element_type(start, dtype)
     return wrap_negative(start, dim, dtype) if wrap and dtype.kind == "i" else start

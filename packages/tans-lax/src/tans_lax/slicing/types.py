@@ -37,7 +37,7 @@ def _slice_type(
                 "use NumPy indexing."
             )
     shape = tuple(
-        -((start - limit) // step)
+        (limit - start + step - 1) // step
         for start, limit, step in zip(start_indices, limit_indices, steps, strict=True)
     )
     return operand.update(shape=shape)

@@ -16,11 +16,13 @@ from tans_lax.windows import (
     select_and_scatter_p,
 )
 from tans_lax.windows.padding import Padding
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
+from tans_xla.lowering import LoweringContext
+from tans_xla.sizes import Size, has_symbolic
 
 type IrValue = Any
 type Body = Callable[..., Sequence[IrValue]]
-type Sizes = tuple[int, ...]
+type Sizes = tuple[Size, ...]
 
 
 class WindowAttributes(NamedTuple):
@@ -34,6 +36,7 @@ class WindowAttributes(NamedTuple):
 
 
 def reduce_window_op(
+    ctx: LoweringContext,
     operands: Sequence[IrValue],
     inits: Sequence[IrValue],
     window: WindowAttributes,
@@ -41,21 +44,29 @@ def reduce_window_op(
     body: Body,
 ) -> list[IrValue]:
     """Build a variadic windowed reduction; ``body(*accumulators, *elements)``."""
-    out = hlo.op(
-        "stablehlo.reduce_window",
-        result_types,
-        (*operands, *inits),
-        {
-            "window_dimensions": hlo.i64s(window.dimensions),
-            "window_strides": hlo.i64s(window.strides),
-            "base_dilations": hlo.i64s(window.base_dilation),
-            "window_dilations": hlo.i64s(window.dilation),
-            "padding": hlo.i64_matrix(window.padding, 2),
-        },
-        regions=1,
-    )
-    scalars = [x.type for x in inits]
-    with hlo.block(out, 0, [*scalars, *scalars]) as args:
+    scalars = [x.type for x in (*inits, *inits)]
+    sizes = (window.dimensions, window.strides, window.base_dilation, window.dilation)
+    if any(map(has_symbolic, (*sizes, *window.padding))):
+        builder = ctx.builder
+        reducer = builder.unique_name("window_reducer")
+        builder.mlir.new_function(reducer, scalars, body, builder.body)
+        parts = [*map(hlo.shape_value, sizes), hlo_parts.pairs(window.padding)]
+        attributes = {
+            "call_target_name": hlo.string("stablehlo.dynamic_reduce_window"),
+            "called_computations": hlo.array([hlo.symbol(reducer)]),
+            "api_version": hlo.i32(2),
+        }
+        operands = (*operands, *inits, *parts)
+        return list(hlo.op("stablehlo.custom_call", result_types, operands, attributes).results)
+    attributes = {
+        "window_dimensions": hlo.i64s(window.dimensions),
+        "window_strides": hlo.i64s(window.strides),
+        "base_dilations": hlo.i64s(window.base_dilation),
+        "window_dilations": hlo.i64s(window.dilation),
+        "padding": hlo.i64_matrix(window.padding, 2),
+    }
+    out = hlo.op("stablehlo.reduce_window", result_types, (*operands, *inits), attributes, 1)
+    with hlo.block(out, 0, scalars) as args:
         hlo.ret(body(*args))
     return list(out.results)
 
@@ -77,7 +88,7 @@ def _named(name: str) -> Callable[..., IrValue]:
         dtype = ctx.avals_in[0].dtype
         init = hlo.full(ShapedArray((), dtype), identity(dtype))
         body = monoid_body(name, dtype)
-        return reduce_window_op([x], [init], _window(params), ctx.result_types, body)[0]
+        return reduce_window_op(ctx, [x], [init], _window(params), ctx.result_types, body)[0]
 
     return lower
 
@@ -91,7 +102,7 @@ def _reduce_window_lower(
         return ctx.inline(jaxpr, *scalars)
 
     return reduce_window_op(
-        operands[:count], operands[count:], _window(params), ctx.result_types, body
+        ctx, operands[:count], operands[count:], _window(params), ctx.result_types, body
     )
 
 
@@ -119,7 +130,7 @@ def _select_and_gather_add_lower(
         hlo.full(ShapedArray((), tangent_aval.dtype), 0),
     ]
     kinds = [hlo.tensor_type(out_aval.shape, x_aval.dtype), *ctx.result_types]
-    return reduce_window_op([x, tangents], inits, _window(params), kinds, body)[1]
+    return reduce_window_op(ctx, [x, tangents], inits, _window(params), kinds, body)[1]
 
 
 def _select_and_scatter_op(
@@ -173,12 +184,8 @@ def _select_and_scatter_add_lower(
     if not is_padded:
         return out
     starts = [low for low, _ in padding]
-    attributes = {
-        "start_indices": hlo.i64s(starts),
-        "limit_indices": hlo.i64s([s + n for s, n in zip(starts, out_aval.shape, strict=True)]),
-        "strides": hlo.i64s([1] * out_aval.ndim),
-    }
-    return hlo.op1("stablehlo.slice", ctx.result_types[0], (out,), attributes)
+    limits = [start + n for start, n in zip(starts, out_aval.shape, strict=True)]
+    return hlo_parts.slice_between(out, out_aval, starts, limits)
 
 
 def _padded(
@@ -187,13 +194,8 @@ def _padded(
     padding = params["padding"]
     worst = hlo.full(ShapedArray((), aval.dtype), _worst(select_prim, aval.dtype))
     shape = [n + low + high for n, (low, high) in zip(aval.shape, padding, strict=True)]
-    attributes = {
-        "edge_padding_low": hlo.i64s([low for low, _ in padding]),
-        "edge_padding_high": hlo.i64s([high for _, high in padding]),
-        "interior_padding": hlo.i64s([0] * aval.ndim),
-    }
-    kind = hlo.tensor_type(shape, aval.dtype)
-    padded = hlo.op1("stablehlo.pad", kind, (x, worst), attributes)
+    config = [(low, high, 0) for low, high in padding]
+    padded = hlo_parts.pad(x, worst, ShapedArray(shape, aval.dtype), config)
     return padded, params | {"padding": ((0, 0),) * aval.ndim}
 
 

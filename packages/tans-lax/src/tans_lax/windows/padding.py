@@ -2,27 +2,29 @@
 
 from collections.abc import Sequence
 
-type Padding = tuple[tuple[int, int], ...]
+from tans_xla.sizes import Size, as_size, max_size
+
+type Padding = tuple[tuple[Size, Size], ...]
 
 _NAMES = ("VALID", "SAME", "SAME_LOWER")
 
 
-def dilated_size(size: int, dilation: int) -> int:
+def dilated_size(size: Size, dilation: Size) -> Size:
     """Return the length of `size` elements with ``dilation - 1`` gaps between neighbours."""
-    return 0 if size == 0 else 1 + dilation * (size - 1)
+    return size + max_size(size - 1, 0) * (dilation - 1)
 
 
-def count_windows(size: int, window: int, stride: int) -> int:
+def count_windows(size: Size, window: Size, stride: Size) -> Size:
     """Return how many windows fit into `size` elements at steps of `stride`."""
-    return 0 if size < window else 1 + (size - window) // stride
+    return max_size((size - window) // stride + 1, 0)
 
 
 def padtype_to_pads(
-    in_shape: Sequence[int],
-    window_shape: Sequence[int],
-    window_strides: Sequence[int],
+    in_shape: Sequence[Size],
+    window_shape: Sequence[Size],
+    window_strides: Sequence[Size],
     padding: str,
-) -> list[tuple[int, int]]:
+) -> list[tuple[Size, Size]]:
     """Return the padding below and above each dimension that a named padding stands for.
 
     Args:
@@ -50,12 +52,12 @@ def padtype_to_pads(
     pads = []
     for size, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
         windows = -(-size // stride)
-        total = max((windows - 1) * stride + window - size, 0)
+        total = max_size((windows - 1) * stride + window - size, 0)
         half = total // 2
         pads.append((half, total - half) if name == "SAME" else (total - half, half))
     return pads
 
 
 def canonical_padding(padding: Sequence[Sequence[int]]) -> Padding:
-    """Return explicit padding as a tuple of pairs of ints."""
-    return tuple((int(low), int(high)) for low, high in padding)
+    """Return explicit padding as a tuple of pairs of sizes."""
+    return tuple((as_size(low), as_size(high)) for low, high in padding)

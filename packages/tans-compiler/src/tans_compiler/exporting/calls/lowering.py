@@ -9,6 +9,7 @@ from tans_compiler.exporting.calls import call_exported_p
 from tans_compiler.exporting.checks import DisabledSafetyCheck
 from tans_xla.lowering import LoweringContext
 from tans_xla.sdy_attributes import constrain
+from tans_xla.sizes import has_symbolic
 
 type Value = Any  # ir.Value
 
@@ -25,7 +26,7 @@ def _call_lower(ctx: LoweringContext, *operands: Value, exported: Any, **_: Any)
     function = builder.functions.get(key)
     if function is None:
         module = exported.module_in(builder.mlir.context)
-        if exported.is_symbolic:
+        if exported.is_symbolic and not any(has_symbolic(a.shape) for a in ctx.avals_in):
             types = [x.type for x in arguments]
             module = modules.specialised(module, types, ctx.result_types)
         name = builder.unique_name(f"call_exported_{_symbol(exported.fun_name)}")

@@ -9,7 +9,7 @@ from tans_xla.lowering import LoweringContext
 
 def _lower(ctx: LoweringContext, *, dim: Any) -> Any:
     result: Any = ctx.avals_out[0]
-    return hlo.convert(ctx.builder.mlir.sizes(dim), result)
+    return hlo.convert(hlo.size_value(dim), result)
 
 
 LOWERING: Final = {dimension_value_p: _lower}

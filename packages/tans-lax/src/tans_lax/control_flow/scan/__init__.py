@@ -34,6 +34,7 @@ from tans_lax.control_flow.functions import (
 )
 from tans_lax.control_flow.scan.forwarding import forwarded
 from tans_lax.control_flow.scan.python_loop import scan_in_python
+from tans_xla.sizes import Size, as_size, is_symbolic
 from tans_xla.transfer.place import put_leaf
 
 type Carry = Any
@@ -98,7 +99,7 @@ def scan(
     if not all(map(is_value, xs_leaves)):
         check_leaves(xs, "scan", "xs")
     length = _length(xs, xs_leaves, length)
-    unroll = _unroll(unroll, length)
+    unroll = steps_per_iteration(unroll, length)
     if disable_jit.value and not any(map(is_hi_value, xs_leaves)):
         return scan_in_python(f, init, xs_leaves, xs_tree, length, reverse)
     init_leaves, init_tree = flatten_carry("scan", "init", init)
@@ -114,7 +115,7 @@ def scan_leaves(
     init_tree: TreeDef,
     xs: Sequence[Value],
     xs_tree: TreeDef,
-    length: int,
+    length: Size,
     reverse: bool,
     unroll: int,
     split_transpose: bool,
@@ -190,14 +191,14 @@ def _pair(out_tree: TreeDef, f: Call, where: str) -> tuple[TreeDef, TreeDef]:
     return children[0], children[1]
 
 
-def _length(xs: Any, leaves: Sequence[Value], length: Any) -> int:
+def _length(xs: Any, leaves: Sequence[Value], length: Any) -> Size:
     if isinstance(length, Tracer) and length.concrete() is None:
         raise ConcretizationTypeError(
             length,
             "The `length` of scan is part of the program; to loop a number of times that is "
             "computed, use while_loop or fori_loop.",
         )
-    sizes: set[int] = set()
+    sizes: set[Size] = set()
     for x in leaves:
         aval = typeof(x)
         if is_hi_type(aval):
@@ -228,7 +229,7 @@ def _length(xs: Any, leaves: Sequence[Value], length: Any) -> int:
                 )
             )
         return sizes.pop()
-    length = operator.index(length)
+    length = as_size(length)
     if length < 0 or any(size != length for size in sizes):
         raise ValueError(_lengths_text(xs, f"the given length={length}, at least 0,"))
     return length
@@ -246,9 +247,10 @@ def _lengths_text(xs: Any, expected: str) -> str:
     )
 
 
-def _unroll(unroll: Any, length: int) -> int:
+def steps_per_iteration(unroll: Any, length: Size) -> int:
+    """Return how many steps of a scan an iteration of the compiled loop does."""
     if isinstance(unroll, bool):
-        return max(length, 1) if unroll else 1
+        return max(length, 1) if unroll and not is_symbolic(length) else 1
     if not hasattr(unroll, "__index__") or operator.index(unroll) < 0:
         raise ValueError(
             message(
@@ -258,4 +260,6 @@ def _unroll(unroll: Any, length: int) -> int:
                 "Write unroll=4 for four steps per iteration, unroll=True for no loop at all.",
             )
         )
-    return max(operator.index(unroll), 1)
+    unroll = max(operator.index(unroll), 1)
+    # What is left over of a symbolic length would be a symbolic number of steps.
+    return unroll if length % unroll == 0 or not is_symbolic(length) else 1

@@ -7,16 +7,16 @@ carries and the buffers of results are loop state.
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from tans_core.jaxpr import ClosedJaxpr
 from tans_core.primitive import Primitive
 from tans_core.types import ShapedArray
 from tans_lax.control_flow import regions
 from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.scan import scan_p
-from tans_xla import hlo
+from tans_lax.slicing.start_indices import wide_dtype
+from tans_xla import hlo, hlo_parts
 from tans_xla.lowering import LoweringContext
+from tans_xla.sizes import Size, is_always_at_least
 
 type Value = Any  # ir.Value
 
@@ -33,6 +33,16 @@ class _Steps:
         self.num_carry = num_carry
         self.effects = regions.effects_of([body])
 
+    @property
+    def x_avals(self) -> Sequence[Any]:
+        """Types of the elements of xs."""
+        return self.body.in_avals[len(self.consts) + self.num_carry :]
+
+    @property
+    def y_avals(self) -> Sequence[Any]:
+        """Types of the elements of stacked results."""
+        return self.body.out_avals[self.num_carry :]
+
     def run(
         self, carry: Sequence[Value], blocks: Sequence[Value], rows: Sequence[int], tokens: dict
     ) -> tuple[list[Value], list[Value]]:
@@ -42,31 +52,36 @@ class _Steps:
           The carry, and the stacked results in the order of the rows' numbers.
         """
         results: dict[int, list[Value]] = {}
+        count = len(rows)
         for row in rows:
-            single = self.constrain_xs([regions.static_rows(x, row, 1) for x in blocks], 1)
-            elements = [regions.element_of(x) for x in single]
+            single = self.part_of_xs(blocks, row, 1, count)
+            elements = list(map(regions.element_of, single, self.x_avals))
             outs = regions.emit(self.ctx, self.body, [*self.consts, *carry, *elements], tokens)
             carry, results[row] = outs[: self.num_carry], outs[self.num_carry :]
         by_row = [results[row] for row in sorted(results)]
-        stacked = [regions.stack_rows(ys) for ys in zip(*by_row, strict=True)]
-        return list(carry), self.constrain_ys(stacked, len(by_row))
+        stacked = list(map(regions.stack_rows, zip(*by_row, strict=True), self.y_avals))
+        return list(carry), self.constrain_ys(stacked, count)
 
-    def constrain_xs(self, blocks: Sequence[Value], rows: int) -> list[Value]:
+    def part_of_xs(self, xs: Sequence[Value], start: Size, rows: Size, length: Size) -> list[Value]:
+        """Return rows of blocks of `length` elements of xs."""
+        pairs = zip(xs, self.x_avals, strict=True)
+        parts = [regions.static_rows(x, a, start, rows, length) for x, a in pairs]
+        return self.constrain_xs(parts, rows)
+
+    def constrain_xs(self, blocks: Sequence[Value], rows: Size) -> list[Value]:
         """Constrain blocks of rows of the xs to their shardings."""
-        avals = self.body.in_avals[len(self.consts) + self.num_carry :]
-        return self.ctx.constrain(blocks, [stacked_type(a, rows) for a in avals])
+        return self.ctx.constrain(blocks, [stacked_type(a, rows) for a in self.x_avals])
 
-    def constrain_ys(self, blocks: Sequence[Value], rows: int) -> list[Value]:
+    def constrain_ys(self, blocks: Sequence[Value], rows: Size) -> list[Value]:
         """Constrain blocks of rows of the stacked results to their shardings."""
-        avals = self.body.out_avals[self.num_carry :]
-        return self.ctx.constrain(blocks, [stacked_type(a, rows) for a in avals])
+        return self.ctx.constrain(blocks, [stacked_type(a, rows) for a in self.y_avals])
 
 
 def _scan_lower(
     ctx: LoweringContext,
     *operands: Value,
     jaxpr: ClosedJaxpr,
-    length: int,
+    length: Size,
     reverse: bool,
     unroll: int,
     num_consts: int,
@@ -77,11 +92,11 @@ def _scan_lower(
     first_x = num_consts + num_carry
     init, xs = list(operands[num_consts:first_x]), list(operands[first_x:])
     steps = _Steps(ctx, jaxpr, operands[:num_consts], num_carry)
-    ys_avals = [stacked_type(a, length) for a in jaxpr.out_avals[num_carry:]]
+    ys_avals = [stacked_type(a, length) for a in steps.y_avals]
     count = length // unroll
     if length == 0:
         return [*init, *(hlo.zeros(a) for a in ys_avals)]  # pyright: ignore[reportArgumentType]
-    if count <= 1:
+    if is_always_at_least(1, count):
         # One iteration, or less than one: no loop.
         carry, ys = steps.run(init, xs, _order(length, reverse), ctx.tokens)
         return [*carry, *ys]
@@ -91,7 +106,7 @@ def _scan_lower(
     rest = length - count * unroll
     if rest:
         start = 0 if reverse else length - rest
-        blocks = steps.constrain_xs([regions.static_rows(x, start, rest) for x in xs], rest)
+        blocks = steps.part_of_xs(xs, start, rest, length)
         carry, ys = steps.run(carry, blocks, _order(rest, reverse), ctx.tokens)
         at = _start_indices(_integer(start, length), buffers, length)
         buffers = [regions.write_rows(b, y, at) for b, y in zip(buffers, ys, strict=True)]
@@ -107,7 +122,7 @@ def _loop(
     init: Sequence[Value],
     xs: Sequence[Value],
     buffers: Sequence[Value],
-    length: int,
+    length: Size,
     unroll: int,
     reverse: bool,
 ) -> tuple[list[Value], list[Value]]:
@@ -129,7 +144,8 @@ def _loop(
         at = _start_indices(row, [*xs, *written], length)
         written = steps.constrain_ys(written, length)
         wholes = steps.constrain_xs(xs, length)
-        blocks = [regions.dynamic_rows(x, at, unroll) for x in wholes]
+        pairs = zip(wholes, steps.x_avals, strict=True)
+        blocks = [regions.dynamic_rows(x, a, at, unroll, length) for x, a in pairs]
         blocks = steps.constrain_xs(blocks, unroll)
         carry, ys = steps.run(carry, blocks, _order(unroll, reverse), inner)
         written = [regions.write_rows(b, y, at) for b, y in zip(written, ys, strict=True)]
@@ -142,13 +158,12 @@ def _loop(
     return outs[:n_carry], steps.constrain_ys(outs[n_carry:], length)
 
 
-def _integer(value: int, length: int) -> Value:
-    """Return a constant of the counter's type."""
-    dtype = np.dtype(np.int32 if length < 1 << 31 else np.int64)
-    return hlo.full(ShapedArray((), dtype), value)
+def _integer(value: Size, length: Size) -> Value:
+    """Return a size as a value of the counter's type."""
+    return hlo_parts.size(value, ShapedArray((), wide_dtype([length])))
 
 
-def _start_indices(row: Value, arrays: Sequence[Value], length: int) -> list[Value]:
+def _start_indices(row: Value, arrays: Sequence[Value], length: Size) -> list[Value]:
     """Return the indices at which a row starts in the array of the largest rank."""
     rank = max((regions.rank(x) for x in arrays), default=1)
     return [row] if rank == 1 else [row, *[_integer(0, length)] * (rank - 1)]

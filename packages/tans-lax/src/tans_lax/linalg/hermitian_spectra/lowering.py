@@ -17,7 +17,7 @@ from tans_lax.linalg.custom_calls import (
 )
 from tans_lax.linalg.hermitian_spectra import EighImplementation, eigh_p
 from tans_lax.linalg.matrices import real_dtype
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
 from tans_xla.lowering import ByPlatform
 
 type IrValue = Any
@@ -33,17 +33,9 @@ def _selected(ctx: Any, outs: Sequence[IrValue], subset: tuple[int, int] | None)
     """Keep the chosen eigenvectors and eigenvalues, which are the last axis of both."""
     if subset is None:
         return list(outs)
+    first, end = subset
     return [
-        hlo.op1(
-            "stablehlo.slice",
-            hlo.ir_type(a),
-            (x,),
-            {
-                "start_indices": hlo.i64s([0] * (a.ndim - 1) + [subset[0]]),
-                "limit_indices": hlo.i64s([*a.shape[:-1], subset[1]]),
-                "strides": hlo.i64s([1] * a.ndim),
-            },
-        )
+        hlo_parts.slice_between(x, a, [0] * (a.ndim - 1) + [first], [*a.shape[:-1], end])
         for x, a in zip(outs, ctx.avals_out, strict=True)
     ]
 
@@ -119,9 +111,8 @@ def _eigh_compiler(
         "call_target_name": hlo.string("Eigh"),
         "backend_config": hlo.string(config),
     }
-    kinds = [hlo.ir_type(a) for a in _whole_avals(ctx.avals_in[0])]
-    outs = hlo.op("stablehlo.custom_call", kinds, [x], attributes).results
-    return _selected(ctx, list(outs), subset_by_index)
+    outs = hlo_parts.custom_call(_whole_avals(ctx.avals_in[0]), [x], attributes)
+    return _selected(ctx, outs, subset_by_index)
 
 
 LOWERING: Final[dict[Primitive, Any]] = {

@@ -16,6 +16,7 @@ from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, o
 from tans_lax.linalg.row_gather import take_columns
 from tans_lax.linalg.triangular_systems import triangular_solve
 from tans_lax.rows import not_differentiable, not_linear
+from tans_xla.sizes import min_size
 
 type Value = Any
 
@@ -41,7 +42,7 @@ def _qr_jvp(
         return outs, no_tangents
     if pivoting:
         x_dot = take_columns(x_dot, rest[0])
-    k = min(typeof(x_dot).shape[-2:])
+    k = min_size(*typeof(x_dot).shape[-2:])
     rotated = matmul(adjoint(q), x_dot)
     upper = leading(leading(r, k, -1), k, -2)
     change = triangular_solve(upper, leading(x_dot, k, -1), left_side=False, lower=False)

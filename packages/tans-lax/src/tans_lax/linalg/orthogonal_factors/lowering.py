@@ -10,8 +10,9 @@ from tans_lax.linalg.checks import with_shape
 from tans_lax.linalg.custom_calls import ffi_call, gpu, lapack, unless_empty
 from tans_lax.linalg.matrices import adjoint, leading, lower_part, matmul, upper_part
 from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, ormqr_p, qr_p
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
 from tans_xla.lowering import ByPlatform, lower_as
+from tans_xla.sizes import min_size
 
 type IrValue = Any
 type Value = Any
@@ -24,7 +25,7 @@ def _reflectors(
 ) -> tuple[IrValue, IrValue, IrValue | None]:
     """Return the packed reflectors and triangle, the factors, and the permutation if any."""
     (aval,) = ctx.avals_in
-    taus_aval = with_shape(aval, min(aval.shape[-2:]))
+    taus_aval = with_shape(aval, min_size(*aval.shape[-2:]))
     if set(ctx.platforms) == {"tpu"}:
         if pivoting:
             raise NotImplementedError(
@@ -71,8 +72,7 @@ def _compiler_call(
     target: str, operands: list[IrValue], avals_out: list[ShapedArray]
 ) -> list[IrValue]:
     attributes = {"call_target_name": hlo.string(target), "backend_config": hlo.string("")}
-    kinds = [hlo.ir_type(a) for a in avals_out]
-    return list(hlo.op("stablehlo.custom_call", kinds, operands, attributes).results)
+    return hlo_parts.custom_call(avals_out, operands, attributes)
 
 
 def _product(
@@ -101,13 +101,13 @@ def _qr_lower(
 
     def parts(packed: Value) -> list[Value]:
         upper = upper_part(leading(packed, k, -2))
-        if n >= k:
+        if k == min_size(m, n):
             return [leading(packed, k, -1), upper]
         wider = [(0, 0, 0)] * (aval.ndim - 1) + [(0, k - n, 0)]
         return [lax.pad(packed, aval.dtype.type(0), wider), upper]
 
     vectors, upper = ctx.program(parts, [aval], [packed])
-    q = _product(ctx, vectors, taus, q_aval, with_shape(aval, min(m, n)))
+    q = _product(ctx, vectors, taus, q_aval, with_shape(aval, min_size(m, n)))
     return [q, upper] if order is None else [q, upper, order]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from tans_core import Primitive, ShapedArray
 from tans_lax.linalg.checks import check_matrix, same_stack, shown, with_shape
 from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, ormqr_p, qr_p
+from tans_xla.sizes import min_size
 
 
 def _qr_type(
@@ -16,14 +17,14 @@ def _qr_type(
     del use_magma
     check_matrix("qr", x)
     m, n = x.shape[-2:]
-    k = m if full_matrices else min(m, n)
+    k = m if full_matrices else min_size(m, n)
     factors = with_shape(x, m, k), with_shape(x, k, n)
     return (*factors, with_shape(x, n, dtype=np.int32)) if pivoting else factors
 
 
 def _geqrf_type(x: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
     check_matrix("geqrf", x)
-    return x, with_shape(x, min(x.shape[-2:]))
+    return x, with_shape(x, min_size(*x.shape[-2:]))
 
 
 def _check_reflectors(name: str, a: ShapedArray, taus: ShapedArray) -> None:

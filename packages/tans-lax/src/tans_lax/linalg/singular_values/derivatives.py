@@ -33,6 +33,7 @@ from tans_lax.linalg.matrices import (
 from tans_lax.linalg.singular_values import svd_p
 from tans_lax.rows import not_linear
 from tans_lax.slicing import slice_in_dim
+from tans_xla.sizes import max_size
 
 type Value = Any
 
@@ -81,7 +82,7 @@ def _vector_tangents(
     x_dot: Value, s: Value, u: Value, v: Value, rotated: Value
 ) -> tuple[Value, Value]:
     k = typeof(s).shape[-1]
-    size = max(typeof(x_dot).shape[-2:])
+    size = max_size(*typeof(x_dot).shape[-2:])
     square = leading(leading(rotated, k, -1), k, -2)
     half = typeof(square).dtype.type(0.5)
     hermitian = lax.mul(lax.add(square, adjoint(square)), half)

@@ -18,8 +18,9 @@ from tans_lax.linalg.custom_calls import (
 from tans_lax.linalg.matrices import real_dtype
 from tans_lax.linalg.singular_values import SvdAlgorithm, svd_p
 from tans_lax.linalg.singular_values.polar import svd_by_polar
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
 from tans_xla.lowering import ByPlatform, lower_as
+from tans_xla.sizes import is_always_at_least, max_size, min_size
 
 type IrValue = Any
 type Subset = tuple[int, int] | None
@@ -37,7 +38,7 @@ def _refuse(algorithm: Any, platform: str, expected: str) -> None:
 def _whole_avals(aval: ShapedArray, full_matrices: bool) -> list[ShapedArray]:
     """Return the types of all singular values and vectors."""
     m, n = aval.shape[-2:]
-    k = min(m, n)
+    k = min_size(m, n)
     s = with_shape(aval, k, dtype=real_dtype(aval.dtype))
     rows, columns = (m, n) if full_matrices else (k, k)
     return [s, with_shape(aval, m, rows), with_shape(aval, columns, n)]
@@ -51,14 +52,8 @@ def _subset_of(outs: Sequence[IrValue], avals: Sequence[ShapedArray], subset: Su
         axis += aval.ndim  # noqa: PLW2901
         starts, limits = [0] * aval.ndim, list(aval.shape)
         starts[axis], limits[axis] = subset
-        shape = [stop - start for start, stop in zip(starts, limits, strict=True)]
-        attributes = {
-            "start_indices": hlo.i64s(starts),
-            "limit_indices": hlo.i64s(limits),
-            "strides": hlo.i64s([1] * aval.ndim),
-        }
-        kind = hlo.ir_type(aval.update(shape=tuple(shape)))
-        cut.append(hlo.op1("stablehlo.slice", kind, (x,), attributes))
+        shape = tuple(stop - start for start, stop in zip(starts, limits, strict=True))
+        cut.append(hlo_parts.slice_between(x, aval.update(shape=shape), starts, limits))
     return cut
 
 
@@ -121,7 +116,8 @@ def _svd_gpu(
     if algorithm is SvdAlgorithm.DIVIDE_AND_CONQUER:
         _refuse(algorithm, "a GPU", "DEFAULT, QR, JACOBI or POLAR")
     # Jacobi's method is the faster one for small matrices.
-    jacobi = algorithm is SvdAlgorithm.JACOBI or (algorithm in _DEFAULTS and max(m, n) <= 1024)
+    is_small = is_always_at_least(1024, max_size(m, n))
+    jacobi = algorithm is SvdAlgorithm.JACOBI or (algorithm in _DEFAULTS and is_small)
     outs, avals, status = (_by_jacobi if jacobi else _by_qr)(
         ctx, x, aval, full_matrices, compute_uv
     )
@@ -149,12 +145,7 @@ def _by_jacobi(
         vh = _conjugate(vh, vh_aval)
     avals = _whole_avals(aval, full_matrices)
     if vh_aval is not avals[2]:
-        limits = {
-            "start_indices": hlo.i64s([0] * aval.ndim),
-            "limit_indices": hlo.i64s(avals[2].shape),
-            "strides": hlo.i64s([1] * aval.ndim),
-        }
-        vh = hlo.op1("stablehlo.slice", hlo.ir_type(avals[2]), (vh,), limits)
+        vh = hlo_parts.slice_between(vh, avals[2], [0] * aval.ndim, avals[2].shape)
     return [s, u, vh], avals, status
 
 

@@ -7,6 +7,7 @@ from tans_core import Primitive, ShapedArray
 from tans_lax.linalg.checks import check_matrix, shown, with_shape
 from tans_lax.linalg.matrices import real_dtype
 from tans_lax.linalg.singular_values import svd_p
+from tans_xla.sizes import min_size
 
 
 def _svd_type(
@@ -20,7 +21,7 @@ def _svd_type(
     del algorithm
     check_matrix("svd", x)
     m, n = x.shape[-2:]
-    k = min(m, n)
+    k = min_size(m, n)
     if subset_by_index is not None:
         k = _subset_size(x, subset_by_index, full_matrices and compute_uv)
     s = with_shape(x, k, dtype=real_dtype(x.dtype))
@@ -38,7 +39,7 @@ def _subset_size(x: ShapedArray, subset: tuple[int, int], square: bool) -> int:
             f"{subset}, expected None. Pass full_matrices=False."
         )
     start, stop = subset
-    rank = min(x.shape[-2:])
+    rank = min_size(*x.shape[-2:])
     if not 0 <= start <= stop <= rank:
         raise ValueError(
             f"svd: given subset_by_index={subset} for {shown(x)}, expected (start, stop) with "

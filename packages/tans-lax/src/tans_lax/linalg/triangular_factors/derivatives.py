@@ -25,6 +25,7 @@ from tans_lax.linalg.triangular_factors import lu_p, lu_pivots_to_permutation_p
 from tans_lax.linalg.triangular_systems import triangular_solve
 from tans_lax.mesh.specs import partitions_like
 from tans_lax.rows import not_linear, zero_derivative
+from tans_xla.sizes import min_size
 
 type Value = Any
 
@@ -50,7 +51,7 @@ def _lu_jvp(primals: tuple[Value], tangents: tuple[Value]) -> tuple[list[Value],
     if type(x_dot) is Zero:
         return outs, [zero_tangent(typeof(factors)), *whole_numbers]
     m, n = typeof(factors).shape[-2:]
-    k = min(m, n)
+    k = min_size(m, n)
     lower = _completed(leading(lower_part(factors, -1), k, -1), m)
     lower = lax.select(lower_mask(lower, -1), lower, identity_like(lower))
     upper = _completed(leading(upper_part(factors), k, -2), n)

@@ -16,7 +16,7 @@ from tans_lax.linalg.custom_calls import (
     unless_empty,
 )
 from tans_lax.linalg.triangular_factors import lu_p, lu_pivots_to_permutation_p
-from tans_xla import hlo
+from tans_xla import hlo, hlo_parts
 from tans_xla.lowering import ByPlatform, lower_as
 
 type IrValue = Any
@@ -98,7 +98,7 @@ def _lu_compiler(ctx: Any, x: IrValue) -> list[IrValue]:
         "api_version": hlo.i32(2),
         "backend_config": hlo.string(""),
     }
-    return list(hlo.op("stablehlo.custom_call", ctx.result_types, [x], attributes).results)
+    return hlo_parts.custom_call(ctx.avals_out, [x], attributes)
 
 
 LOWERING: Final[dict[Primitive, Any]] = {

@@ -8,12 +8,13 @@ import numpy as np
 from tans_core import Primitive, ShapedArray
 from tans_lax.linalg.checks import check_matrix, shown, with_shape
 from tans_lax.linalg.triangular_factors import lu_p, lu_pivots_to_permutation_p
+from tans_xla.sizes import min_size
 
 
 def _lu_type(x: ShapedArray) -> tuple[ShapedArray, ShapedArray, ShapedArray]:
     check_matrix("lu", x)
     m, n = x.shape[-2:]
-    return x, with_shape(x, min(m, n), dtype=np.int32), with_shape(x, m, dtype=np.int32)
+    return x, with_shape(x, min_size(m, n), dtype=np.int32), with_shape(x, m, dtype=np.int32)
 
 
 def _permutation_type(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
