@@ -18,6 +18,8 @@ import numpy as np
 
 from tans_core import Array, Tracer, errors
 from tans_lax.slicing import Slice
+from tans_lax.windows.padding import dilated_size
+from tans_xla.sizes import Size, has_symbolic, is_symbolic, max_size, min_size
 
 type Value = Any  # an array or a tracer
 type Entry = Any  # see the module's docstring
@@ -45,15 +47,20 @@ class Span(NamedTuple):
     """
 
     low: Any
-    size: int
+    size: Size
     step: int
 
     @property
-    def extent(self) -> int:
+    def extent(self) -> Size:
         """Distance from the lowest to the highest element, plus one."""
-        return (self.size - 1) * abs(self.step) + 1 if self.size else 0
+        return dilated_size(self.size, abs(self.step))
 
-    def is_whole(self, dim: int) -> bool:
+    @property
+    def is_static(self) -> bool:
+        """Whether the lowest index is no value of the program."""
+        return type(self.low) is int or is_symbolic(self.low)
+
+    def is_whole(self, dim: Size) -> bool:
         """Whether these are all elements of a dimension, in order."""
         return self.size == dim and self.step == 1
 
@@ -79,9 +86,11 @@ class Parsed(NamedTuple):
         return full
 
 
-def span_of(index: slice, dim: int) -> Span:
+def span_of(index: slice, dim: Size) -> Span:
     """Return the elements of a dimension of size `dim` that a slice selects."""
     start, stop, step = index.start, index.stop, index.step
+    if has_symbolic((dim, start, stop)):
+        return _symbolic_span(index, dim)
     if not (type(start) in _BOUNDS and type(stop) in _BOUNDS and type(step) in _BOUNDS):
         start, stop, step = (_static_bound(index, b) for b in (start, stop, step))
         index = slice(start, stop, step)
@@ -92,9 +101,33 @@ def span_of(index: slice, dim: int) -> Span:
     return Span(start if step > 0 else start + (size - 1) * step, size, step)
 
 
-def _static_bound(index: slice, bound: Any) -> int | None:
-    if bound is None:
-        return None
+def _symbolic_span(index: slice, dim: Size) -> Span:
+    """Return the span of a slice where a bound or the size is symbolic."""
+    start, stop, step = (_static_bound(index, b) for b in (index.start, index.stop, index.step))
+    step = 1 if step is None else step
+    if is_symbolic(step) or step == 0:
+        raise ValueError(
+            f"given the slice {index}, expected a step that is an int other than 0. Leave it out "
+            "for 1."
+        )
+    if step > 0:
+        start = 0 if start is None else _moved_inside(start, dim, 0, dim)
+        stop = dim if stop is None else _moved_inside(stop, dim, 0, dim)
+        return Span(start, max_size((stop - start + step - 1) // step, 0), step)
+    start = dim - 1 if start is None else _moved_inside(start, dim, -1, dim - 1)
+    stop = -1 if stop is None else _moved_inside(stop, dim, -1, dim - 1)
+    span = Span(0, max_size((start - stop - step - 1) // -step, 0), step)
+    return span._replace(low=min_size(start + (span.size - 1) * step, dim - span.extent))
+
+
+def _moved_inside(bound: Size, dim: Size, low: Size, high: Size) -> Size:
+    """Return a bound, counted from the end where it is negative, between two others."""
+    return min_size(max_size(bound + dim if bound < 0 else bound, low), high)
+
+
+def _static_bound(index: slice, bound: Any) -> Any:
+    if bound is None or is_symbolic(bound):
+        return bound
     value = bound.concrete() if isinstance(bound, Tracer) else bound
     if value is None:
         raise IndexError(

@@ -11,7 +11,13 @@ from tans_lax.gather_scatter import GatherDimensionNumbers, GatherScatterMode
 from tans_lax.gather_scatter.dimension_numbers import default_fill_value
 from tans_lax.slicing import Slice
 from tans_numpy.indexing.entries import ONLY, Entry, Parsed, Span, empty_axis_error, parse
-from tans_numpy.indexing.layout import all_inside, index_vectors, is_array_entry, make_layout
+from tans_numpy.indexing.layout import (
+    all_inside,
+    in_program,
+    index_vectors,
+    is_array_entry,
+    make_layout,
+)
 from tans_numpy.indexing.mapped import is_mapped_over_nothing
 from tans_numpy.indexing.window import clamp, is_static, take_window
 
@@ -60,7 +66,10 @@ def get_parsed(x: Value, parsed: Parsed, options: Options = DEFAULT) -> Value:
     if has_empty_axis(entries, shape):
         return _from_empty(x, entries, options)
     fills = options.mode is FILL
-    if not all_inside(entries, shape, options.wrap) and fills:
+    inside = all_inside(entries, shape, options.wrap) if fills else True
+    if inside is None:
+        entries = in_program(entries)
+    elif not inside:
         return _filled(x, make_layout(shape, entries).full_shape, options)
     if arrays or any(type(e) is Slice and e.stride != 1 for e in entries):
         return _gather(x, entries, options)

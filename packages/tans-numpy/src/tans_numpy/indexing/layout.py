@@ -6,22 +6,23 @@ lie, and the index vectors' own dimensions take the other places.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
 from tans_core.config import enable_x64
+from tans_core.errors import InconclusiveDimensionOperation
+from tans_lax.sizes import size_value
 from tans_lax.slicing import Slice
-from tans_lax.slicing.start_indices import wrap_negative
+from tans_lax.slicing.start_indices import fits_dtype, wide_dtype, wrap_negative
 from tans_numpy.indexing.entries import ONLY, Entry, Span
-from tans_numpy.indexing.window import is_inside
+from tans_numpy.indexing.window import is_inside, is_size
+from tans_xla.sizes import Size, has_symbolic, is_symbolic
 
 type Value = Any  # an array or a tracer
 type Shape = tuple[int, ...]
-
-_INT32_MAX: Final = 2**31 - 1
 
 
 class Layout(NamedTuple):
@@ -70,7 +71,7 @@ def is_array_entry(entry: Entry) -> bool:
 def make_layout(shape: Shape, entries: Sequence[Entry]) -> Layout:
     """Lay out an index; slices with a step become index vectors of their own dimension."""
     advanced = [k for k, e in enumerate(entries) if is_array_entry(e)]
-    common = np.broadcast_shapes(*[_shape_of(entries[k]) for k in advanced])
+    common = lax.broadcast_shapes(*[_shape_of(entries[k]) for k in advanced])
     side_by_side = bool(advanced) and advanced[-1] - advanced[0] + 1 == len(advanced)
     place = advanced[0] if side_by_side else 0
     builder = _LayoutBuilder(shape)
@@ -164,7 +165,12 @@ def _shape_of(entry: Entry) -> Shape:
 
 
 def _positions(span: Span) -> Value:
-    steps = np.arange(span.size, dtype=np.int32) * np.int32(abs(span.step))
+    dtype = np.dtype(np.int32)
+    if has_symbolic((span.size, span.low)):
+        steps = lax.mul(lax.iota(dtype, span.size), dtype.type(abs(span.step)))
+        steps = steps if span.step > 0 else lax.rev(steps, (0,))
+        return lax.add(steps, size_value(span.low, dtype))
+    steps = np.arange(span.size, dtype=dtype) * dtype.type(abs(span.step))
     steps = steps if span.step > 0 else steps[::-1]
     return steps + span.low if type(span.low) is int else lax.add(steps, span.low)
 
@@ -179,13 +185,15 @@ def index_vectors(layout: Layout, shape: Shape, wrap: bool) -> Value:
         column_shape = typeof(column).shape
         if isinstance(column, np.generic):
             parts.append(lax.broadcast_in_dim(column, vectors, ()))
-        elif isinstance(column, np.ndarray):
+        elif isinstance(column, np.ndarray) and not has_symbolic(vectors):
             placed = [1] * len(vectors)
             for dim, n in zip(dims, column_shape, strict=True):
                 placed[dim] = n
             parts.append(np.broadcast_to(np.reshape(column, placed), vectors))
         else:
             parts.append(_spread(column, column_shape, vectors, dims))
+    if not parts and has_symbolic(vectors):
+        return lax.full((*layout.batch_shape, 0), 0, dtype)
     if all(isinstance(p, np.ndarray) for p in parts):
         none = np.zeros((*layout.batch_shape, 0), dtype)
         return np.ascontiguousarray(np.concatenate([none, *parts], -1))
@@ -204,34 +212,46 @@ def _spread(column: Value, column_shape: Shape, vectors: Shape, dims: Shape) -> 
 
 def _common_dtype(columns: Sequence[Value], dims: Sequence[int]) -> np.dtype:
     """Return the dtype of the index vectors: that of the arrays if all share one wide enough."""
-    found = {typeof(c).dtype for c in columns if type(c) is not int}
+    found = {typeof(c).dtype for c in columns if not is_size(c)}
     if len(found) == 1:
         (dtype,) = found
         # An int8 index of a long axis would wrap in int8; NumPy widens, so do we.
-        if all(n <= np.iinfo(dtype).max for n in dims):
+        if all(fits_dtype(n, dtype) for n in dims):
             return dtype
-    wide = np.dtype(np.int64) in found or max(dims, default=0) > _INT32_MAX
-    return np.dtype(np.int64 if wide and enable_x64.value else np.int32)
+    wide = np.dtype(np.int64) if np.dtype(np.int64) in found else wide_dtype(dims)
+    return wide if enable_x64.value else np.dtype(np.int32)
 
 
-def _as_dtype(column: Value, dim: int, dtype: np.dtype, wrap: bool) -> Value:
+def _as_dtype(column: Value, dim: Size, dtype: np.dtype, wrap: bool) -> Value:
     """Convert a column and wrap negative indices; static ones are computed now."""
+    if type(column) is int and wrap and column < 0:
+        column = column + dim
+    if is_symbolic(column):
+        return size_value(column, dtype)
     if type(column) is int:
-        column = column + dim if wrap and column < 0 else column
         largest = int(np.iinfo(dtype).max)
         return dtype.type(max(min(column, largest), -largest - 1 if dtype.kind == "i" else 0))
     if isinstance(column, np.ndarray):
-        column = np.where(column < 0, column + dim, column) if wrap else column
-        return column.astype(dtype)
+        wrap = wrap and bool((column < 0).any())
+        if not wrap or type(dim) is int:
+            column = np.where(column < 0, column + dim, column) if wrap else column
+            return column.astype(dtype)
     source = typeof(column).dtype
     if source != dtype:
         column = lax.convert_element_type(column, dtype)
     return wrap_negative(column, dim, dtype) if wrap and source.kind == "i" else column
 
 
-def all_inside(entries: Sequence[Entry], shape: Shape, wrap: bool) -> bool:
-    """Whether all static integers of an index are in bounds."""
+def all_inside(entries: Sequence[Entry], shape: Shape, wrap: bool) -> bool | None:
+    """Whether all static integers of an index are in bounds; None if symbolic sizes decide it."""
     covering = [e for e in entries if e is not None and e is not Ellipsis]
-    return all(
-        type(e) is not int or is_inside(e, n, wrap) for e, n in zip(covering, shape, strict=True)
-    )
+    pairs = zip(covering, shape, strict=True)
+    try:
+        return all(is_inside(e, n, wrap) for e, n in pairs if type(e) is int)
+    except InconclusiveDimensionOperation:
+        return None
+
+
+def in_program(entries: Sequence[Entry]) -> list[Entry]:
+    """Return an index with its integers as arrays: the program tells whether they are inside."""
+    return [np.asarray(e, np.int32) if type(e) is int else e for e in entries]

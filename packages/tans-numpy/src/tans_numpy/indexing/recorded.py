@@ -93,7 +93,10 @@ def can_replay(*args: Value) -> bool:
     """
     if state.trace is eval_trace:
         return False
-    return all(type(x) in _ARRAYS or isinstance(x, Tracer) for x in args) and args[0].size > 0
+    size = args[0].size
+    return (type(size) is not int or size > 0) and all(
+        type(x) in _ARRAYS or isinstance(x, Tracer) for x in args
+    )
 
 
 def call(key: Key, fun: Callable[..., Value], args: Sequence[Value]) -> Value:

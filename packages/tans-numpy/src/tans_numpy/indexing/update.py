@@ -19,6 +19,7 @@ from tans_numpy.indexing.get import FILL, Options, check_empty_axes, has_empty_a
 from tans_numpy.indexing.layout import (
     Layout,
     all_inside,
+    in_program,
     index_vectors,
     is_array_entry,
     make_layout,
@@ -85,7 +86,10 @@ def _update(x: Value, parsed: Parsed, method: str, values: Value, options: Optio
     if has_empty_axis(entries, shape):
         check_empty_axes(entries, shape)
         return x
-    if options.mode is FILL and not all_inside(entries, shape, options.wrap):
+    inside = all_inside(entries, shape, options.wrap) if options.mode is FILL else True
+    if inside is None:
+        entries = in_program(entries)
+    elif not inside:
         _broadcast(values, make_layout(shape, entries).full_shape)
         return x
     if _is_one_window(entries, options):

@@ -13,6 +13,7 @@ import tans_lax as lax
 from tans_core import typeof
 from tans_lax.slicing import Slice
 from tans_numpy.indexing.entries import Entry, Span
+from tans_xla.sizes import Size, is_symbolic, max_size, min_size
 
 type Value = Any  # an array or a tracer
 type Shape = tuple[int, ...]
@@ -34,7 +35,7 @@ class Window(NamedTuple):
       added: dimensions of the result that are new.
     """
 
-    lows: tuple[int | None, ...]
+    lows: tuple[Size | None, ...]
     extents: Shape
     strides: Shape | None
     reversed_dims: Shape
@@ -50,18 +51,21 @@ class Window(NamedTuple):
 
 def is_static(entries: Sequence[Entry]) -> bool:
     """Whether an index is known while tracing."""
-    return all(type(e) in _STATIC and (type(e) is not Span or type(e.low) is int) for e in entries)
+    return all(type(e) in _STATIC and (type(e) is not Span or e.is_static) for e in entries)
 
 
-def clamp(index: int, dim: int, wrap: bool = True) -> int:
+def clamp(index: int, dim: Size, wrap: bool = True) -> Size:
     """Return a static index wrapped once, then moved into bounds."""
-    if wrap and index < 0:
-        index += dim
-    return min(max(index, 0), dim - 1)
+    place = index + dim if wrap and index < 0 else index
+    return min_size(max_size(place, 0), dim - 1)
 
 
-def is_inside(index: int, dim: int, wrap: bool = True) -> bool:
-    """Whether a static index is in bounds."""
+def is_inside(index: int, dim: Size, wrap: bool = True) -> bool:
+    """Whether a static index is in bounds.
+
+    Raises:
+      InconclusiveDimensionOperation: it is for some values of a symbolic size, not for others.
+    """
     return (-dim if wrap else 0) <= index < dim
 
 
@@ -73,7 +77,7 @@ def static_window(shape: Shape, entries: tuple[Entry, ...], wrap: bool = True) -
 
 def make_window(shape: Shape, entries: Sequence[Entry], wrap: bool = True) -> Window:
     """Return the window of an index of integers, integer scalars, slices and new dimensions."""
-    lows: list[int | None] = []
+    lows: list[Size | None] = []
     extents, strides, kept = [], [], []
     reversed_dims, removed, added = [], [], []
     result: list[int] = []
@@ -86,7 +90,7 @@ def make_window(shape: Shape, entries: Sequence[Entry], wrap: bool = True) -> Wi
         if entry is Ellipsis:
             continue
         if type(entry) is Span:
-            low: int | None = entry.low if type(entry.low) is int else None
+            low: Size | None = entry.low if entry.is_static else None
             size, extent, stride = entry.size, entry.extent, abs(entry.step)
             if entry.step < 0:
                 reversed_dims.append(d)
@@ -125,11 +129,16 @@ def starts_of(entries: Sequence[Entry], window: Window) -> list[Value]:
             starts.append(entry.low)
         else:
             starts.append(entry.start if type(entry) is Slice else entry)
-    found = {typeof(s).dtype for s in starts if type(s) is not int}
+    found = {typeof(s).dtype for s in starts if not is_size(s)}
     if len(found) > 1:
         common = np.dtype(np.int64 if np.dtype(np.int64) in found else np.int32)
-        starts = [s if type(s) is int else lax.convert_element_type(s, common) for s in starts]
+        starts = [s if is_size(s) else lax.convert_element_type(s, common) for s in starts]
     return starts
+
+
+def is_size(x: Any) -> bool:
+    """Whether a start is known while tracing: an int or a symbolic size."""
+    return type(x) is int or is_symbolic(x)
 
 
 def wraps_of(entries: Sequence[Entry], wrap: bool) -> list[bool]:
