@@ -4,7 +4,6 @@ A key is either typed (an array of dtype ``key<fry>``) or raw (its words, uint32
 take both and give back what they got.
 """
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NewType
 
@@ -18,6 +17,7 @@ from tans_random.key_array import KeyDtype, dtype_of
 from tans_random.key_words import KeyLike, default_implementation, take_apart, typed_keys
 from tans_random.wrapping import fresh
 from tans_xla import composite
+from tans_xla.sizes import as_size
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 type ImplLike = Any  # name or dtype of a generator, or the generator itself
@@ -244,7 +244,7 @@ def clone(key: KeyLike) -> KeyLike:
 
 def _as_shape(num: Any) -> tuple[int, ...]:
     items = num if isinstance(num, Sequence) else (num,)
-    shape = tuple(operator.index(n) for n in items)
+    shape = tuple(map(as_size, items))
     if any(n < 0 for n in shape):
         raise ValueError(
             f"split: given the shape {shape}, expected sizes of at least 0. Check the expression "

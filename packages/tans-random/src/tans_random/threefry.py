@@ -11,6 +11,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core.config import threefry_partitionable
+from tans_xla.sizes import Size, is_symbolic
 
 type Words = Any
 type Shape = tuple[int, ...]
@@ -32,30 +33,31 @@ def _word(key: Words, i: int) -> Any:
     return lax.index_in_dim(key, i, 0, keepdims=False)
 
 
-def count_up(size: int) -> Any:
+def count_up(size: Size) -> Any:
     """Return the counters 0 to size - 1."""
-    if size >= _LIMIT:
+    if not is_symbolic(size) and size >= _LIMIT:
         raise ValueError(
             f"random: given {size} blocks for one key, expected fewer than 2**32. Split the key."
         )
     return lax.iota(_U32, size)
 
 
-def _encrypt(key: Words, size: int) -> tuple[Any, Any]:
+def _encrypt(key: Words, size: Size) -> tuple[Any, Any]:
     """Encrypt the 64-bit counters 0 to size - 1."""
     low = count_up(size)
     return _block(key, lax.full((size,), 0, _U32), low)
 
 
-def _encrypt_halves(key: Words, size: int) -> Any:
+def _encrypt_halves(key: Words, size: Size) -> Any:
     """Encrypt the 32-bit counters 0 to size - 1, the first half paired with the second."""
     half = (size + 1) // 2
     counters = count_up(size)
-    if size % 2:
-        counters = lax.pad(counters, np.uint32(0), ((0, 1, 0),))
+    odd = size % 2
+    if odd:
+        counters = lax.pad(counters, np.uint32(0), ((0, 2 * half - size, 0),))
     first, second = lax.slice(counters, (0,), (half,)), lax.slice(counters, (half,), (2 * half,))
     out = lax.concatenate(_block(key, first, second), 0)
-    return lax.slice(out, (0,), (size,)) if size % 2 else out
+    return lax.slice(out, (0,), (size,)) if odd else out
 
 
 def split(key: Words, shape: Shape) -> Words:
@@ -91,7 +93,7 @@ def bits(key: Words, width: int, shape: Shape) -> Any:
 def _bits_of_halves(key: Words, width: int, shape: Shape) -> Any:
     size = math.prod(shape)
     dtype = np.dtype(f"uint{width}")
-    words = _encrypt_halves(key, math.ceil(width * size / 32))
+    words = _encrypt_halves(key, (width * size + 31) // 32)
     if width == 64:
         high, low = (
             lax.convert_element_type(lax.slice(words, (i * size,), ((i + 1) * size,)), dtype)

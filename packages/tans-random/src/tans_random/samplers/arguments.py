@@ -1,6 +1,5 @@
 """What samplers do with their arguments: keys, shapes, dtypes and parameters of distributions."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from tans_numpy.operands import broadcast_shapes
 from tans_random.implementations import Implementation
 from tans_random.key_words import take_apart
 from tans_xla import device_put
+from tans_xla.sizes import as_size
 
 type Key = Any  # typed key, or raw words
 type Array = Any
@@ -39,7 +39,7 @@ def static_shape(shape: Any, name: str) -> Shape:
     """
     items = shape if type(shape) is tuple or isinstance(shape, Sequence) else (shape,)
     try:
-        out = tuple([operator.index(n) for n in items])
+        out = tuple(map(as_size, items))
     except (TypeError, ConcretizationTypeError):
         raise TypeError(
             f"{name}: given the shape {shape!r}, expected static integers. Shapes must be known "

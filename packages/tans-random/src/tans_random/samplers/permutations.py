@@ -26,12 +26,20 @@ from tans_random.samplers.categorical import gumbel_mode, gumbel_numbers
 from tans_random.samplers.integers import randint
 from tans_random.samplers.uniform import draw_bits, unit_uniform
 from tans_xla import composite
+from tans_xla.sizes import as_size, is_symbolic
 
 
 def shuffle(words: Any, impl: Implementation, x: Array, axis: int) -> Array:
     """Sort by random numbers, often enough that ties do not matter."""
     exponent = 3
-    size = max(1, typeof(x).size)
+    size = typeof(x).size
+    if is_symbolic(size):
+        raise NotImplementedError(
+            f"random: given {typeof(x).str_short()} to shuffle, expected an array whose size is a "
+            "number: how often it is sorted depends on it. Export the function for one size, or "
+            "sort by random numbers: x[jnp.argsort(random.uniform(key, x.shape[:1]))]."
+        )
+    size = max(1, size)
     rounds = int(np.ceil(exponent * np.log(size) / np.log(np.iinfo(np.uint32).max)))
     shape = typeof(x).shape
     for _ in range(rounds):
@@ -156,9 +164,9 @@ def choice(
     parts = take_apart(key, "choice")
     dims = static_shape(shape, "choice")
     _check_array("choice", "a", a)
-    is_count = not typeof(a).ndim
-    if is_count and isinstance(a, int | np.integer):
-        count, at = int(a), 0
+    is_count = is_symbolic(a) or not typeof(a).ndim
+    if is_symbolic(a) or (is_count and isinstance(a, int | np.integer)):
+        count, at = as_size(a), 0
     else:
         a = _as_array("choice", "a", a)
         is_count = False
