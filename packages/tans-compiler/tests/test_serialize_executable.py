@@ -46,7 +46,7 @@ def test_trees_constants_unused_arguments_and_checks():
     np.testing.assert_array_equal(loaded({"w": X}, unused=5.0, scale=1.0)["out"][0], X * 2)
     with pytest.raises(TypeError, match=r"p\['w'\] has type float32\[2\].*float32\[3\]"):
         loaded({"w": X[:2]}, unused=1.0, scale=3.0)
-    with pytest.raises(TypeError, match="given arguments with the structure"):
+    with pytest.raises(TypeError, match="given arguments of another structure"):
         loaded(X)
     with pytest.raises(TypeError, match="traced value"):
         tans.jit(lambda w: loaded({"w": w}, unused=1.0, scale=3.0))(X)

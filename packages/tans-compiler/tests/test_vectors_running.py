@@ -72,6 +72,14 @@ def test_v53_unknown_flags_are_an_error():
         ("--xla_cpu_enable_fast_mth=true", "did you mean 'xla_cpu_enable_fast_math'"),
         ("--xla_tpu_scoped_vmem_limit_kib=1", "LIBTPU_INIT_ARGS"),
         ("--xla_gpu_autotune_level=zz", "Couldn't interpret value zz"),
+        ("--XLA_CPU_ENABLE_FAST_MATH=true", "did you mean 'xla_cpu_enable_fast_math'"),
+        ("xla_cpu_enable_fast_math=true", "the name of a file of flags"),
+        ("-xla_cpu_enable_fast_math=true", "(has one dash)"),
+        ("   ", "or unset the variable"),
+        ("'--xla_cpu_enable_fast_math=true'", "without quotes around it"),
+        ("--xla_backend_optimization_level 3", "(has no = and value behind it)"),
+        ("--xla_force_host_platform_device_count=0", "expected at least 1"),
+        ("--xla_force_host_platform_device_count=-2", "expected at least 1"),
     ):
         done = python("import tans; tans.devices()", XLA_FLAGS=flags)
         assert done.returncode == 1, done.stderr
@@ -85,7 +93,6 @@ def test_v53_unknown_flags_are_an_error():
     "flags",
     [
         "",
-        "  ",
         "--xla_cpu_enable_fast_math=true --xla_gpu_autotune_level=2",
         "--xla_cpu_enable_fast_math",
         "--xla_dump_to=/nowhere --xla_force_host_platform_device_count=4",
@@ -96,6 +103,11 @@ def test_flags_that_are_certain_cost_no_process(flags, monkeypatch):
 
     monkeypatch.setattr(flag_trial, "report_of", lambda text: pytest.fail(text))
     xla_flags.check(flags)
+
+
+def test_words_that_xla_ignores_are_named():
+    with pytest.warns(RuntimeWarning, match=r"words xla_gpu_ftz=true, which XLA ignores.*Put --"):
+        xla_flags.check("--xla_cpu_enable_fast_math=true xla_gpu_ftz=true")
 
 
 @pytest.mark.parametrize("report", [None, "no word about it"])

@@ -180,3 +180,34 @@ def test_effort_levels_of_the_configuration(toys):
     assert build.memory_fitting_level == 19
     with pytest.raises(ValueError, match=r"'O9'.*not a valid CompilerEffortLevel"):
         jit(lambda x: toys.sin(x), compiler_options={"optimization_level": "O9"})(1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ([], TypeError, "given [], expected a dict"),
+        (0, TypeError, "given 0, expected a dict"),
+        ({"xla_a": None}, TypeError, "given None of type NoneType"),
+        ({"xla_a": np.True_}, TypeError, "Write True."),
+        ({"xla_a": np.int64(3)}, TypeError, "Write 3."),
+        ({3: 3}, TypeError, "expected a name that is a str"),
+        ({"xla_a": "\0"}, ValueError, "without null characters"),
+        ({"xla_a": "\ud800"}, ValueError, "lone surrogates"),
+        ({"xla_\ud800": 1}, ValueError, "lone surrogates"),
+        ({"optimization_level": None}, TypeError, "expected a CompilerEffortLevel"),
+        ({"individually_defined_output_indices": True}, TypeError, "expected a sequence of ints"),
+        ({"individually_defined_output_indices": [1.5]}, TypeError, "expected a sequence of ints"),
+    ],
+)
+def test_options_that_are_none(options, error, text):
+    with pytest.raises(error) as caught:
+        jit(lambda x: x, compiler_options=options)
+    assert text in str(caught.value)
+    assert str(caught.value).count(". ") >= 1  # with a remedy
+
+
+def test_indices_of_outputs_are_passed_on():
+    items = compiling.option_items({"individually_defined_output_indices": [0, 1]})
+    assert hash(items) == hash(items)
+    made = compiling.make_options(devices()[:1], items)
+    assert set(made.individually_defined_output_indices) == {0, 1}

@@ -10,7 +10,7 @@ import re
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tans_core.spelling import did_you_mean
 
@@ -78,39 +78,65 @@ def check(text: str) -> None:
 
     Raises:
       RuntimeError: a flag is unknown or its value is no value of its kind.
+
+    Warns:
+      RuntimeWarning: XLA ignores a word, since it is no flag.
     """
-    if not text.strip() or all(_is_certain(name, value) for name, value in parse(text)):
+    counts = re.findall(r"--xla_force_host_platform_device_count=(-?\d+)\b", text)
+    if counts and int(counts[-1]) < 1:
+        raise RuntimeError(
+            f"XLA_FLAGS={text!r} asks for {counts[-1]} CPU devices, expected at least 1. Correct "
+            "it in the environment and start again."
+        )
+    words = text.split()
+    if not text or (text.startswith("--") and all(map(_is_certain, words))):
         return
     report = import_module("tans_compiler.flag_trial").report_of(text)
     if report is not None:
         raise RuntimeError(_message(text, report))
+    ignored = [word for word in words if not word.startswith("-")]
+    if ignored and text.startswith("--") and not set(text) & set("'\""):
+        warnings.warn(
+            f"XLA_FLAGS={text!r} has the words {', '.join(ignored)}, which XLA ignores; expected "
+            "flags of the form --name=value, separated by blanks. Put -- in front, or remove them.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
-def _is_certain(name: str, value: str | None) -> bool:
+def _is_certain(word: str) -> bool:
+    if not word.startswith("--"):
+        return False
+    name, equals, value = word[2:].partition("=")
     kind = known().get(name)
     pattern = _PATTERNS.get(kind) if kind is not None else None
-    if pattern is None or (value is None and kind != "bool"):
-        return False
-    return pattern.match(value or "") is not None
+    return pattern is not None and bool(equals or kind == "bool") and bool(pattern.match(value))
 
 
 def _message(text: str, report: str) -> str:
     unknown = re.search(r"Unknown flags? in XLA_FLAGS: (.*)", report)
+    remedy = "Correct it in the environment and start again."
     if unknown is not None:
         names = [name for name, _ in parse(unknown[1])]
-        what = "unknown to XLA: " + ", ".join(f"--{n}{did_you_mean(n, known())}" for n in names)
+        what = "unknown to XLA: " + ", ".join(map(_unknown, unknown[1].split()))
+        if any(name.startswith("xla_tpu_") for name in names):
+            remedy = "Flags of TPUs go into LIBTPU_INIT_ARGS."
+    elif not text.startswith("--"):
+        what = "no flags but the name of a file of flags, which XLA can't read"
+        remedy = "Begin with --name, without quotes around it; or unset the variable."
     else:
         values = re.findall(r"(?:Couldn't interpret value|Illegal value) .*", report)
-        what = "without a value that XLA can read: " + "; ".join(values or _flags_with_doubt(text))
-        names = []
-    remedy = "Correct it in the environment and start again."
-    if any(name.startswith("xla_tpu_") for name in names):
-        remedy = "Flags of TPUs go into LIBTPU_INIT_ARGS."
+        doubtful = [word for word in text.split() if not _is_certain(word)]
+        found = values or doubtful
+        what = "without a value that XLA can read: " + "; ".join(v.rstrip(".") for v in found)
     return (
         f"XLA_FLAGS={text!r} has flags that are {what}. XLA would end this process, so no backend "
         f"was started; expected flags of the form --name=value, separated by blanks. {remedy}"
     )
 
 
-def _flags_with_doubt(text: str) -> list[Any]:
-    return [f"--{name}" for name, value in parse(text) if not _is_certain(name, value)]
+def _unknown(word: str) -> str:
+    name, equals, _ = word.lstrip("-").partition("=")
+    if name in known():
+        return word + (" (has one dash)" if equals else " (has no = and value behind it)")
+    return f"--{name}" + ("" if name.startswith("xla_tpu_") else did_you_mean(name, known()))

@@ -165,7 +165,8 @@ def _load_mlir() -> dict[str, Any]:
     }
 
 
-def _computation_of(module: Any) -> Any:
+def computation_of(module: Any) -> Any:
+    """Return the XLA computation of a module."""
     from io import BytesIO
 
     buffer = BytesIO()
@@ -175,12 +176,12 @@ def _computation_of(module: Any) -> Any:
 
 def cost_of(module: Any, client: Any) -> Any:
     """Return XLA's estimate of the cost of a module before optimisation."""
-    return jaxlib_core.hlo_module_cost_analysis(client, _computation_of(module).get_hlo_module())
+    return jaxlib_core.hlo_module_cost_analysis(client, computation_of(module).get_hlo_module())
 
 
 def hlo_text_of(module: Any, debug_info: bool = False) -> str:
     """Return the HLO of a module before optimisation, with or without names and source lines."""
-    computation = _computation_of(module)
+    computation = computation_of(module)
     if not debug_info:
         return computation.as_hlo_text()
     options = xla_client.hlo.HloPrintOptions()

@@ -19,6 +19,7 @@ type OptionItems = tuple[tuple[str, Any], ...]
 _log: Final = logging.getLogger(__name__)
 # Options that are fields of the build options and not flags of XLA.
 _BUILD_FIELDS: Final = ("optimization_level", "memory_fitting_level")
+_OUTPUT_INDICES: Final = "individually_defined_output_indices"
 _CONFIGS: Final = (
     config.optimization_level,
     config.memory_fitting_level,
@@ -106,23 +107,55 @@ def option_items(options: dict[str, Any] | None) -> OptionItems:
 
     Raises:
       TypeError: not a dict of strings to bool, int, float or str.
+      ValueError: text that is none for C++.
     """
-    if not options:
+    if options is None:
         return ()
     if not isinstance(options, dict):
         raise TypeError(
             f"compiler_options: given {options!r}, expected a dict from option name to bool, int, "
-            "float or str, such as {'xla_cpu_enable_fast_math': True}."
+            "float or str. Write for example {'xla_cpu_enable_fast_math': True}."
         )
-    for name, value in options.items():
-        if name in _BUILD_FIELDS and isinstance(value, CompilerEffortLevel):
-            continue
-        if not isinstance(name, str) or not isinstance(value, bool | int | float | str):
-            raise TypeError(
-                f"compiler_options[{name!r}]: given {value!r} of type {type(value).__name__}, "
-                "expected a name and a value that is a bool, int, float or str."
-            )
-    return tuple(sorted((k, (type(v).__name__, v)) for k, v in options.items()))
+    checked = {name: _checked_option(name, value) for name, value in options.items()}
+    return tuple(sorted((k, (type(v).__name__, v)) for k, v in checked.items()))
+
+
+def _checked_option(name: Any, value: Any) -> Any:
+    if name == _OUTPUT_INDICES:
+        if isinstance(value, list | tuple) and all(type(i) is int for i in value):
+            return tuple(value)
+        expected, remedy = "a sequence of ints", "Write for example (0, 1)."
+    elif name in _BUILD_FIELDS:
+        if isinstance(value, CompilerEffortLevel | str | int | float):
+            return value
+        expected = "a CompilerEffortLevel, its name or its number"
+        remedy = "Write for example 'O2'."
+    else:
+        if isinstance(name, str) and isinstance(value, bool | int | float | str):
+            for text in (name, value):
+                if isinstance(text, str):
+                    _check_text(name, text)
+            return value
+        expected = "a name that is a str and a value that is a bool, int, float or str"
+        remedy = "Leave the option out, or convert the value."
+        if hasattr(value, "item"):
+            remedy = f"Write {value.item()!r}."
+    raise TypeError(
+        f"compiler_options[{name!r}]: given {value!r} of type {type(value).__name__}, expected "
+        f"{expected}. {remedy}"
+    )
+
+
+def _check_text(name: str, text: str) -> None:
+    try:
+        if b"\0" not in text.encode():
+            return
+    except UnicodeEncodeError:
+        pass
+    raise ValueError(
+        f"compiler_options[{name!r}]: given the text {text!r}, expected Unicode without null "
+        "characters and lone surrogates. Remove them."
+    )
 
 
 def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
@@ -144,7 +177,7 @@ def make_options(devices: Sequence[Any], items: OptionItems) -> CompileOptions:
     for name, (_, value) in items:
         if name in _BUILD_FIELDS:
             setattr(build, name, _effort(name, value))
-        elif name == "individually_defined_output_indices":
+        elif name == _OUTPUT_INDICES:
             options.individually_defined_output_indices = value
         else:
             overrides.append((name, value))

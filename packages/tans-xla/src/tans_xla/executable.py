@@ -17,6 +17,7 @@ from tans_xla.explicit_shardings import result_types
 from tans_xla.host_value import LOST
 from tans_xla.physical import physical_aval, physical_value
 from tans_xla.placement import Placement
+from tans_xla.shape_dtype_struct import ShapeDtypeStruct
 from tans_xla.startup import check_not_forked
 from tans_xla.transfer.place import put_leaf
 from tans_xla.transfer.target import make_target
@@ -184,12 +185,18 @@ class Executable:
 
 
 def check_not_deleted(args: Sequence[Any], function: str, name: Callable[[int], str]) -> None:
-    """Check that no argument's buffer is gone.
+    """Check that no argument's buffer is gone, or was never there.
 
     Raises:
       RuntimeError: naming the argument.
+      TypeError: it is a `ShapeDtypeStruct`.
     """
     for i, x in enumerate(args):
+        if type(x) is ShapeDtypeStruct:
+            raise TypeError(
+                f"{function}: given {x} as {name(i)}, expected an array, since the program runs. "
+                "For types alone write eval_shape; to compile without arrays, lower(...).compile()."
+            )
         if type(x) is ArrayImpl and x.is_deleted():
             given = f"{function}: {name(i)} of type {x.aval.str_short()}"
             if backend.is_lost(x._sharding._internal_device_list[0]):

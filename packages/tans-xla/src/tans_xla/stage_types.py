@@ -1,10 +1,30 @@
 """What all stages tell of their arguments and results."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from tans_core import AbstractValue
 from tans_xla.shape_dtype_struct import struct_of
+
+
+CompilerOptions = dict[str, str | bool | int | float]
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that `jit` returned: it is called, traced and lowered."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        ...
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Record the program for these arguments."""
+        ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Record and lower the program for these arguments."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

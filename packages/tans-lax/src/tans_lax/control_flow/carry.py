@@ -11,7 +11,7 @@ from typing import Any
 from tans_core import promotion, tree
 from tans_core.errors import TypePromotionError
 from tans_core.manual_mode import in_mesh_order
-from tans_core.tree_paths import keystr, prefix_mismatches
+from tans_core.tree_paths import keystr, structure_mismatches
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_lax.control_flow.functions import Body, TreeDef, Value, check_leaves, describe
@@ -68,28 +68,12 @@ def check_carry_structure(where: str, fun: Any, name: str, carry: TreeDef, out: 
     """Raise TypeError unless the body returned the carry's structure."""
     if carry == out:
         return
-    lines = _structure_lines(name, carry, out)
+    lines = structure_mismatches(name, out, carry)
     raise TypeError(
         f"{where}: the body function {describe(fun)} was given a carry of one structure and "
         f"returned another; expected the same.\n{lines}\n"
         "Return a carry with the containers, keys and lengths that the function receives."
     )
-
-
-def _structure_lines(name: str, carry: TreeDef, out: TreeDef) -> str:
-    expected = tree.unflatten(carry, range(carry.num_leaves))
-    given = tree.unflatten(out, range(out.num_leaves))
-    found = list(prefix_mismatches(given, expected))
-    if found:
-        return "\n".join(f"  {m.describe(name)}" for m in found)
-    # A leaf came back where the carry has a container.
-    found = list(prefix_mismatches(expected, given))
-    if found:
-        swapped = [
-            f"  {name}{keystr(m.path)}: given {m.expected}; expected {m.given}." for m in found
-        ]
-        return "\n".join(swapped)
-    return f"  given {out}; expected {carry}"
 
 
 def check_carry_types(
