@@ -61,8 +61,8 @@ _PUBLIC: Final = {
 _SUBMODULES: Final = frozenset(
     """
     ad_checkpoint core custom_batching custom_derivatives debug distributed dlpack dtypes errors
-    experimental export fault ffi flatten_util image lax nn numpy ops precision random ref scipy
-    sharding stages test_util tree tree_util typing
+    experimental export fault ffi flatten_util image lax nn numpy ops precision profiler random ref
+    scipy sharding stages test_util tree tree_util typing
     """.split()
 )
 _MODULE_OF: Final = {name: module for module, names in _PUBLIC.items() for name in names.split()}
