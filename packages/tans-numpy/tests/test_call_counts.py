@@ -11,6 +11,7 @@ X = jnp.arange(8.0)
 M = jnp.ones((8, 8)) + X
 MASK = X > 3
 ROWS = jnp.array([1, 2, 3])
+INDEX = jnp.array(2)
 PLACES = jnp.zeros((8, 1), jnp.int32)
 
 
@@ -95,6 +96,21 @@ THREE_FRAMES = {
     "take_along_axis": lambda: jnp.take_along_axis(M, PLACES, axis=1),
     "x.argmax": lambda: X.argmax(),
 }
+INDEXING = {
+    "x[3]": (1, lambda: X[3]),
+    "x[i]": (1, lambda: X[INDEX]),
+    "x[rows]": (1, lambda: M[ROWS]),
+    "x[2:5]": (4, lambda: X[2:5]),
+    "x[::-1]": (4, lambda: X[::-1]),
+    "x[:, 1]": (4, lambda: M[:, 1]),
+    "x[1, 2]": (4, lambda: M[1, 2]),
+    "x[None]": (4, lambda: X[None]),
+    "x[...]": (4, lambda: X[...]),
+    "x[:, rows]": (4, lambda: M[:, ROWS]),
+    "x.at[2].get": (10, lambda: X.at[2].get()),
+    "x.at[2].set": (16, lambda: X.at[2].set(1.0)),
+    "x.at[:, 1].set": (18, lambda: M.at[:, 1].set(0.0)),
+}
 CASES = [
     (n + 1, k, f) for n, t in enumerate((ONE_FRAME, TWO_FRAMES, THREE_FRAMES)) for k, f in t.items()
 ]
@@ -104,4 +120,9 @@ CASES = [
     ("limit", "call"), [(n, f) for n, _, f in CASES], ids=[k for _, k, _ in CASES]
 )
 def test_a_known_call_starts_few_functions(limit, call):
+    assert len(count(call)) <= limit
+
+
+@pytest.mark.parametrize(("limit", "call"), INDEXING.values(), ids=INDEXING)
+def test_a_known_index_is_not_parsed(limit, call):
     assert len(count(call)) <= limit

@@ -63,10 +63,13 @@ def test_strided_and_masked_updates_need_no_scatter():
 
 def test_numbers_of_an_eager_index_are_arguments():
     x = jnp.arange(7.0)
-    first = eager._span_entry(3, 1)
-    assert [x[s : s + 3].tolist()[0] for s in range(4)] == [0, 1, 2, 3]
-    assert eager._span_entry(3, 1) is first
-    assert first._cache_size() == 1
+    readers = eager._reader.cache_info().misses
+    assert [x[s : s + 3].tolist()[0] for s in range(1, 4)] == [1, 2, 3]
+    assert eager._reader.cache_info().misses <= readers + 1
+    m = jnp.arange(12.0).reshape(3, 4)
+    assert [m[1, k].item() for k in (0, 2, -1, 9)] == [4, 6, 7, 7]
+    assert [m[jnp.array([k]), 1:].tolist()[0][0] for k in (0, 1)] == [1, 5]
+    assert eager._reader.cache_info().misses <= readers + 3
     before = eager._element._cache_size()
     values = [int(x[k]) for k in (0, 3, -1, 9)]
     assert values == [0, 3, 6, 6]
@@ -88,6 +91,22 @@ def test_whole_slices_return_the_array_itself():
     assert x[...] is x
     assert x[()] is x
     assert x[:, 0:3] is x
+    assert x[:, ::-1][:, ::-1].tolist() == x.tolist()
+    assert x[:0].shape == (0, 3)
+    assert jnp.zeros((0, 2))[::-1].shape == (0, 2)
+
+
+def test_forms_of_indices_that_compare_equal_are_told_apart():
+    x = jnp.arange(6.0).reshape(2, 3)
+    for _ in range(2):
+        assert x[1, 0].shape == ()
+        assert x[True, 0].shape == (1, 3)
+        assert x[0, 1:2].shape == (1,)
+        assert x[0, np.int32(1) : 2].shape == (1,)
+        with pytest.raises(TypeError, match="slice bound"):
+            x[0, 1.0:2]
+        with pytest.raises(IndexError, match="3 indices"):
+            x[0, 0, 0]
 
 
 # ---- derivatives --------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ class GatherScatterMode(enum.Enum):
     PROMISE_IN_BOUNDS = 3
     ONE_HOT = 4
 
+    __hash__ = object.__hash__  # members are unique, and each eager index looks one up
+
     @classmethod
     def from_any(cls, mode: "str | GatherScatterMode | None") -> Self:
         """Return the mode for its name, for None the default of scatters.

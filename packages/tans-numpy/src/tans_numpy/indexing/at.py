@@ -11,7 +11,7 @@ from tans_lax.gather_scatter import GatherScatterMode
 from tans_numpy.indexing.arguments import fill_scalar
 from tans_numpy.indexing.eager import get_eager, is_eager
 from tans_numpy.indexing.entries import parse
-from tans_numpy.indexing.get import FILL, PROMISE, Options, get_parsed
+from tans_numpy.indexing.get import FILL, PROMISE, Options, get, get_parsed
 from tans_numpy.indexing.strategies import STRATEGIES, check_strategy, with_known_windows
 from tans_numpy.indexing.update import apply_repeated, is_unrepeated
 from tans_numpy.indexing.writes import write
@@ -157,13 +157,14 @@ class _IndexUpdateRef:
         x, index = self.array, self.index
         if strategy != "gather" and options.mode is not FILL:
             index = with_known_windows(index)
-        parsed = parse(index, x.shape)
-        check_strategy(
-            strategy, parsed.entries, parsed.expanded(x.shape), options.mode, options.wrap
-        )
+        if strategy not in ("auto", "gather"):
+            parsed = parse(index, x.shape)
+            check_strategy(
+                strategy, parsed.entries, parsed.expanded(x.shape), options.mode, options.wrap
+            )
         if out_sharding is not None:
             return _placed("get", x, index, (), options, out_sharding)
-        return get_eager(x, parsed, options) if is_eager(x) else get_parsed(x, parsed, options)
+        return get_eager(x, index, options) if is_eager(x) else get(x, index, options)
 
     def apply(
         self,
@@ -198,7 +199,7 @@ class _IndexUpdateRef:
         if not is_unrepeated(parsed, options):
             return apply_repeated(x, parsed, func, options)
         read = options._replace(mode=GatherScatterMode.CLIP)
-        old = get_eager(x, parsed, read) if is_eager(x) else get_parsed(x, parsed, read)
+        old = get_eager(x, self.index, read) if is_eager(x) else get_parsed(x, parsed, read)
         return write(x, self.index, "set", func(old), options)
 
     def _write(

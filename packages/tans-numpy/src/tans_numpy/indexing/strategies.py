@@ -18,7 +18,7 @@ _SLICING: Final = (GatherScatterMode.PROMISE_IN_BOUNDS, GatherScatterMode.CLIP)
 def with_known_windows(index: Any) -> Any:
     """Turn windows into slices, which end where the array does, if the whole index is known."""
     items = index if type(index) is tuple else (index,)
-    if not any(type(i) is Slice for i in items) or not all(map(_is_known, items)):
+    if Slice not in map(type, items) or not all(map(_is_known, items)):
         return index
     return tuple(
         slice(i.start, i.start + i.size * i.stride, i.stride) if type(i) is Slice else i
@@ -38,7 +38,7 @@ def check_strategy(
     """Raise if an index can't be read as `strategy` says.
 
     Args:
-      strategy: one of `STRATEGIES`.
+      strategy: "static_slice" or "dynamic_slice".
       entries: the canonical index.
       shape: that of the array.
       mode: what happens out of bounds.
@@ -50,8 +50,6 @@ def check_strategy(
         for a dynamic one.
       ValueError: a mode that fills or drops, for a slice.
     """
-    if strategy in ("auto", "gather"):
-        return
     if mode not in _SLICING:
         raise ValueError(
             f"get: given strategy={strategy!r} and mode={mode.name.lower()!r}, expected "

@@ -13,9 +13,10 @@ from tans_core.promotion import join as join_dtypes
 from tans_core.promotion import weak_dtype_of
 from tans_lax.conversion import as_type
 from tans_numpy.indexing import recorded
-from tans_numpy.indexing.eager import is_eager, join, split
+from tans_numpy.indexing.eager import is_eager
 from tans_numpy.indexing.entries import Parsed, parse
 from tans_numpy.indexing.get import Options
+from tans_numpy.indexing.plans import Plan, split_index
 from tans_numpy.indexing.update import update_masked, update_parsed
 from tans_numpy.operands import typed_scalar
 from tans_xla import jit
@@ -41,12 +42,10 @@ def write(x: Value, index: Any, method: str, values: Value, options: Options) ->
     if kind is not int and _is_mask_of(index, x) and not np.shape(values):
         fun = _masked_entry(method, dtype) if eager else _write_masked(method, dtype)
         return fun(x, values, index)
-    parsed = parse(index, x.shape)
     if not eager:
-        return _write_at(x, values, parsed, method, options, dtype)
-    pattern, numbers = split(parsed.entries, parsed.expanded(x.shape))
-    more = (parsed.new_dims, parsed.from_mask)
-    return _entry(pattern, *more, method, options, dtype)(x, values, *numbers)
+        return _write_at(x, values, parse(index, x.shape), method, options, dtype)
+    plan, numbers, _ = split_index(index, x.shape)
+    return _entry(plan, method, options, dtype)(x, values, *numbers)
 
 
 def _write_at(
@@ -99,17 +98,9 @@ def _element_entry(method: str, options: Options, dtype: Any) -> Callable[..., V
 
 
 @lru_cache(maxsize=4096)
-def _entry(
-    pattern: Any,
-    new_dims: tuple[int, ...],
-    from_mask: bool,
-    method: str,
-    options: Options,
-    dtype: Any,
-) -> Callable[..., Value]:
+def _entry(plan: Plan, method: str, options: Options, dtype: Any) -> Callable[..., Value]:
     def update_array(x: Value, values: Value, *numbers: Value) -> Value:
-        parsed = Parsed(join(pattern, numbers), new_dims, from_mask)
-        return _write_at(x, values, parsed, method, options, dtype)
+        return _write_at(x, values, plan.parsed(numbers), method, options, dtype)
 
     return jit(update_array)
 

@@ -1,5 +1,6 @@
 """Sampler of uniform integers."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -113,13 +114,19 @@ def randint(
     return place(out, out_sharding)
 
 
+@functools.cache
+def _range(dtype: Any) -> range:
+    """Return the integers of a dtype."""
+    info = iinfo(dtype)
+    return range(info.min, info.max + 1)
+
+
 def _integer_bound(x: Any, dtype: Any) -> Any:
     if type(x) is int:
-        info = iinfo(dtype)
-        if info.min <= x <= info.max:
+        if x in _range(dtype):
             return dtype.type(x)
         wide = dtypes.default_int()
-        if not iinfo(wide).min <= x <= iinfo(wide).max:
+        if x not in _range(wide):
             raise OverflowError(
                 f"randint: given the bound {x}, expected one that {wide} can hold. Switch on "
                 "jax_enable_x64, or draw random.bits."
