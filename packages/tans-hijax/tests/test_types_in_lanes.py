@@ -102,6 +102,18 @@ def test_scan_over_stacked_values_that_vmap_maps(axis):
         np.testing.assert_allclose(jax.vmap(f, in_axes=axis)(arg), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("start", [lambda x: pair(1.0, 2.0), lambda x: pair(x[0], 2.0)])
+def test_a_scan_maps_the_value_it_carries(start):
+    def f(x):
+        step = lambda p, v: (pair(second(p) + v, first(p) * v), None)  # noqa: E731
+        p, _ = lax.scan(step, start(x), x)
+        return first(p) + 10 * second(p)
+
+    expected = [f(row) for row in GRID]
+    for g in (f, jax.jit(f)):
+        np.testing.assert_allclose(jax.vmap(g)(GRID), expected, rtol=1e-5)
+
+
 def test_scan_over_stacked_quantised_values_that_vmap_maps():
     def f(x):
         return lax.scan(lambda c, q: (c + dequantise(q).sum(), None), 0.0, quantise(x), 4)[0]

@@ -14,7 +14,7 @@ from tans_lax.control_flow.element_types import stacked_type
 from tans_lax.control_flow.reach import reached_carry, through_smooth
 from tans_lax.control_flow.scan import scan_p
 from tans_lax.rows import broadcast_batch, move_axis
-from tans_lax.user_types import Stacked, rearranged, respecified
+from tans_lax.user_types import Stacked, rearranged, respecified, whole_spec
 
 type Value = Any
 
@@ -47,11 +47,7 @@ def settle_dims(
     ]
     while True:
         batched, dims_out = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs))
-        grown = [
-            (d if d is not None else o) if is_hi_type(a) else 0 if d is not None or o is not None
-            else None
-            for d, o, a in zip(carry, dims_out, avals, strict=False)
-        ]  # fmt: skip
+        grown = [_joined(a, d, o) for d, o, a in zip(carry, dims_out, avals, strict=False)]
         if grown == carry:
             break
         carry = grown
@@ -59,6 +55,15 @@ def settle_dims(
     if dims_out != wanted:
         batched, _ = ctx.batch_jaxpr(body, axis, (*consts, *carry, *xs), wanted)
     return batched, wanted
+
+
+def _joined(element: Any, before: Any, after: Any) -> Any:
+    """Return how a carry is mapped that enters a step and leaves it mapped in two ways."""
+    if not is_hi_type(element):
+        return None if before is after is None else 0
+    if before is None:
+        return after
+    return before if after in (None, before) else whole_spec(element, [before])
 
 
 def placed(axis: AxisData, x: Value, dim: Any, wanted: Any) -> Value:
