@@ -283,3 +283,42 @@ def test_attributes_that_are_no_unicode_are_refused():
 def test_tags_of_what_is_no_program(given):
     with pytest.raises(TypeError, match=r"surviving_tags: given .* Pass jit\(f\)\.lower"):
         surviving_tags(given)
+
+
+TEXTS = ['q"uo', 'x", y="z', "new\nline", "\\", "{x}", "{a}{", "ü", "", "v=1, b = 2", "}"]
+
+
+@pytest.mark.parametrize("value", TEXTS, ids=repr)
+@pytest.mark.parametrize("name", ["tag", "a b", "a-b", "a=b", "a,b", 'q"k'])
+def test_tags_of_any_text_are_found_again(name, value):
+    f = set_xla_metadata(**{name: value})(lambda x: jnp.sin(x))
+    found = surviving_tags(tans.jit(lambda x: f(x)).lower(1.0))
+    assert [operation.attributes for operation in found.before] == [{name: value}]
+    assert found.lost == []
+
+
+def test_a_loaded_program_has_no_lowered_form():
+    from tans.experimental.serialize_executable import deserialize_and_load, serialize
+
+    loaded = deserialize_and_load(*serialize(tans.jit(jnp.sin).lower(1.0).compile()))
+    with pytest.raises(ValueError, match=r"sin, which was loaded from bytes.*Pass jit"):
+        surviving_tags(loaded)
+
+
+@pytest.mark.parametrize(
+    ("misuse", "text"),
+    [
+        (lambda: set_xla_metadata("x", tag=1), "'x' of type str, expected arrays"),
+        (lambda: set_xla_metadata(jnp.sin, tag=1), "decorate it: set_xla_metadata"),
+        (lambda: must_fuse_call(jnp.sin), r"Write must_fuse_call('name')(f)"),
+        (lambda: xla_metadata_call2({"a": 1}, {"b": 2}), "Write {**first, **second}"),
+    ],
+)
+def test_misuse_names_the_remedy(misuse, text):
+    with pytest.raises(TypeError) as caught:
+        misuse()
+    assert text in str(caught.value)
+
+
+def test_a_value_without_attributes_is_the_value(stablehlo):
+    assert "frontend_attributes" not in stablehlo(lambda x: set_xla_metadata(jnp.sin(x)), 1.0)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, override
 
 _INSTRUCTION: Final = re.compile(r"^\s*(ROOT )?%?([\w.-]+) = [^=]*? ([a-z][\w-]*)\(")
-_ATTRIBUTES: Final = re.compile(r"frontend_attributes=\{((?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*)\}")
-_PAIR: Final = re.compile(r'([^=,{}\s"]+)="((?:[^"\\]|\\.)*)"')
+_START: Final = "frontend_attributes={"
+# XLA quotes and escapes values, but not those that begin with a brace.
+_PAIR: Final = re.compile(r',?(.*?)=(?:"((?:[^"\\]|\\.)*)"|(?=\{))')
 _OP_NAME: Final = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 
 
@@ -76,6 +77,7 @@ def surviving_tags(compiled: Any) -> SurvivingTags:
 
     Raises:
       TypeError: something else, such as the function itself.
+      ValueError: a program that was loaded from bytes, which has no lowered form.
 
     Example:
       >>> import tans_lax as lax
@@ -92,6 +94,11 @@ def surviving_tags(compiled: Any) -> SurvivingTags:
             "compiled or lowered program. Pass jit(f).lower(...)."
         )
     lowered = executable._executable.lowered
+    if lowered.module is None:
+        raise ValueError(
+            f"surviving_tags: given {lowered.name}, which was loaded from bytes, expected a "
+            "program with its lowered form. Pass jit(f).lower(...)."
+        )
     device = executable._executable.placement.devices[0]
     return SurvivingTags(
         device.platform,
@@ -105,20 +112,40 @@ def tagged_operations(hlo: str) -> list[TaggedOperation]:
     found: list[TaggedOperation] = []
     for line in hlo.splitlines():
         head = _INSTRUCTION.match(line)
-        tags = _ATTRIBUTES.search(line) if head is not None else None
-        if head is None or tags is None:
+        _, start, tags = line.partition(_START)
+        if head is None or not start:
             continue
         name = _OP_NAME.search(line)
-        attributes = dict(_PAIR.findall(tags[1]))
+        attributes = dict(_attributes(tags))
         found.append(TaggedOperation(head[2], head[3], attributes, name[1] if name else ""))
     return found
+
+
+def _attributes(text: str) -> Iterator[tuple[str, str]]:
+    """Return the names and values in a text that goes on behind the closing brace."""
+    at = 0
+    while not text.startswith("}", at) and (pair := _PAIR.match(text, at)) is not None:
+        at = pair.end()
+        if pair[2] is not None:
+            yield pair[1], _unescaped(pair[2])
+            continue
+        end, depth = at, 0
+        while end < len(text) and (depth := depth + {"{": 1, "}": -1}.get(text[end], 0)):
+            end += 1
+        yield pair[1], text[at : end + 1]
+        at = end + 1
+
+
+def _unescaped(text: str) -> str:
+    """Return what C escapes stand for: bytes in octal digits, and the usual letters."""
+    found = text.encode("ascii", "backslashreplace").decode("unicode_escape")
+    return found.encode("latin-1").decode("utf-8", "replace")
 
 
 def _lowered_tags(operation: Any) -> Iterator[TaggedOperation]:
     attributes = operation.attributes
     if "mhlo.frontend_attributes" in attributes:
-        text = str(attributes["mhlo.frontend_attributes"])
-        tags = dict(re.findall(r'"?([^\s"{},=]+)"? = "((?:[^"\\]|\\.)*)"', text))
+        tags = {named.name: named.attr.value for named in attributes["mhlo.frontend_attributes"]}
         opcode = operation.name.split(".")[-1]
         yield TaggedOperation("", opcode, tags, "")
     for region in operation.regions:

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final, Self
 
-from tans_core import Primitive, tree
+from tans_core import Primitive, is_value, tree
 from tans_core.config import xla_metadata
 from tans_xla.jit.dispatch import Jitted
 from tans_xla.jit.signature import JitOptions
@@ -131,7 +131,12 @@ def xla_metadata_call2(
     """
     name = "xla_metadata_call2"
     decorating = isinstance(f, dict) or f is None
-    given = f if isinstance(f, dict) and metadata is None else metadata
+    if isinstance(f, dict) and metadata is not None:
+        raise TypeError(
+            f"{name}: given the attributes {f!r} and {metadata!r}, expected a function and its "
+            "attributes, or attributes alone for a decorator. Write {**first, **second}."
+        )
+    given = f if isinstance(f, dict) else metadata
     if given is not None and not isinstance(given, dict):
         raise TypeError(
             f"{name}: given metadata={given!r} of type {type(given).__name__}, expected a dict "
@@ -164,6 +169,11 @@ def must_fuse_call(identifier: str) -> Callable[[Function], Function]:
       >>> float(square(np.float32(3.0)))
       9.0
     """
+    if callable(identifier):
+        raise TypeError(
+            f"must_fuse_call: given {identifier!r}, expected the name of a fusion, as a str. Write "
+            "must_fuse_call('name')(f)."
+        )
     return xla_metadata_call(MUST_FUSE=identifier)
 
 
@@ -199,6 +209,15 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
         kept = {name: value for name, value in kwargs.items() if value is not None}
         return _Scope(_tags(kept, "set_xla_metadata"), removed)
     items = tuple(_items(kwargs, "set_xla_metadata"))
+    for leaf in tree.leaves(x):
+        if not is_value(leaf):
+            raise TypeError(
+                f"set_xla_metadata: given x with {leaf!r} of type {type(leaf).__name__}, expected "
+                "arrays. For all that a function traces, decorate it: set_xla_metadata(name=value)"
+                "(f)."
+            )
+    if not items:
+        return x
     return tree.map(lambda leaf: xla_metadata_value_p.bind(leaf, xla_metadata_kvs=items), x)
 
 
