@@ -56,6 +56,26 @@ def test_inside_scan_and_cond():
     assert [float(grad(branch)(x)) for x in (1.0, -1.0)] == [2.0, -1.0]
 
 
+@pytest.mark.parametrize("out_axes", [(0, 0), (1, 1), (0, 1)])
+def test_under_vmap_the_backward_rule_gets_cotangents_of_elements(out_axes):
+    # Of two outputs one has no cotangent; the rule still sees zeros of one element's shape.
+    seen = []
+
+    @custom_vjp
+    def f(x):
+        return lax.sin(x), lax.cos(x)
+
+    def backward(x, cts):
+        seen.extend(ct.shape for ct in cts)
+        return (lax.add(lax.mul(cts[0], lax.cos(x)), lax.mul(cts[1], x)),)
+
+    f.defvjp(lambda x: (f(x), x), backward)
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    used = lambda x: lax.reduce_sum(vmap(f, 0, out_axes)(x)[0], (0, 1))  # noqa: E731
+    np.testing.assert_allclose(grad(used)(x), np.cos(x), rtol=1e-6)
+    assert set(seen) == {(3,)}
+
+
 def test_under_vmap_cotangents_of_shared_arguments_are_summed():
     f = custom_vjp(lax.mul)
     f.defvjp(

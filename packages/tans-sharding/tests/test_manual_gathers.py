@@ -8,6 +8,7 @@ import pytest
 import tans
 import tans.numpy as jnp
 from tans import P, lax
+from tans.errors import ShardingTypeError
 
 # On the 2 x 4 mesh, what each of the devices along X holds; along Y it is repeated.
 VALUES = np.random.default_rng(0).normal(size=(2, 2, 4, 6)).astype(np.float32)
@@ -86,3 +87,10 @@ class TestScattersOfParts:
 
         got = run(tans.grad(loss), values, weights)
         np.testing.assert_allclose(got, np.stack([total, total]), rtol=1e-5)
+
+
+def test_a_dimension_that_is_sharded_can_not_be_scattered_away(mesh: Any) -> None:
+    x = tans.reshard(jnp.ones((16, 3)), P(("Y", "X")))
+    scatter = lambda v: lax.psum_scatter(v, "Y", tiled=False)  # noqa: E731
+    with pytest.raises(ShardingTypeError, match="dimension 0, which disappears"):
+        tans.shard_map(scatter, out_specs=P("Y"), axis_names={"Y"})(x)

@@ -164,9 +164,6 @@ def _pull_mapped(
             for ct, d in zip(given, given_dims, strict=True)
         ]
         given_dims = [0 if d is None else d for d in given_dims]
-    dims_out = iter(given_dims)
-    element_dims = [None if z else next(dims_out) for z in zero]
-    zero_dims = [d if z else e for d, e, z in zip(shared.dims_out, element_dims, zero, strict=True)]
     zeros_in: list[Any] = []
     log_tree: Any = None
 
@@ -175,7 +172,7 @@ def _pull_mapped(
         found = iter(values[len(residuals) :])
         element_cts = [
             Zero(_element(ct.aval, d)) if z else next(found)
-            for ct, d, z in zip(cts, zero_dims, zero, strict=True)
+            for ct, d, z in zip(cts, shared.dims_out, zero, strict=True)
         ]
         cts_in = pull(values[: len(residuals)], element_cts)
         logs: list[Value] = []
