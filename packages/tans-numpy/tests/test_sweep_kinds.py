@@ -277,3 +277,73 @@ def test_ranges_are_never_weak():
 def test_booleans_are_not_subtracted():
     with pytest.raises(TypeError, match="ediff1d: given booleans"):
         jnp.ediff1d(np.ones(3, bool))
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype"),
+    [
+        ([np.int8(1), 2], "int8"), ([2, np.int8(1)], "int8"), ([[np.int8(1)], [2]], "int8"),
+        ([np.float16(1), 2.5], "float16"), ([np.float16(1), np.int32(2)], "float16"),
+        ([np.array([1, 2], np.int8), [2, 3]], "int8"), ([np.int8(1), 2.5], "float32"),
+        ([jnp.int8(1), [2][0]], "int8"), ([jnp.bfloat16(1.5), 2.5, 3], "bfloat16"),
+        ([np.asarray(1.5, jnp.bfloat16), 2], "bfloat16"), ([np.int8(1), True], "int8"),
+        ([jnp.asarray(1.5), jnp.int8(2)], "float32"), ([jnp.int4(1), 2], "int4"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_sequences_have_the_type_of_their_elements_and_are_strong(items, dtype):
+    found = jnp.array(items)
+    assert (str(found.dtype), found.weak_type) == (dtype, False)
+    expected = np.array([np.asarray(v, np.float64) for v in items])
+    np.testing.assert_array_equal(np.asarray(found, np.float64), expected)
+
+
+@pytest.mark.parametrize("items", [[np.int8(1), 300], [np.uint8(1), -1], [jnp.int8(1), 300]])
+def test_integers_that_do_not_fit_beside_others_are_refused(items):
+    with pytest.raises(OverflowError, match=f"given the Python integer {items[1]}, expected"):
+        jnp.array(items)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jnp.full(3, 1j, np.float32),
+        lambda: jnp.full_like(np.ones(3, np.float32), 1j),
+        lambda: jnp.full_like(2.5, 1j),
+        lambda: jnp.array([1j], np.float32),
+        lambda: jnp.array([jnp.ones(()), 1j], np.float32),
+    ],
+)
+def test_imaginary_parts_are_not_dropped_silently(call):
+    with pytest.raises(TypeError, match="given 1j for float32, expected a real number"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "fact"),
+    [
+        (lambda: jnp.arange(1, 2, 0), ZeroDivisionError, "step=0"),
+        (lambda: jnp.arange(2, dtype=bool), TypeError, "arange: given booleans"),
+        (lambda: jnp.arange(None), TypeError, "arange: given start=None"),
+        (lambda: jnp.eye(-1), ValueError, r"shape \(-1, -1\)"),
+        (lambda: jnp.identity(-1), ValueError, r"shape \(-1, -1\)"),
+        (lambda: jnp.expand_dims(np.ones(3), None), TypeError, "axis=None"),
+        (lambda: jnp.permute_dims(np.ones(3), None), TypeError, "permute_dims: given axes=None"),
+        (lambda: jnp.transpose(np.ones((3, 4)), (0,)), TypeError, r"transpose: given axes \(0,\)"),
+        (lambda: jnp.permute_dims(np.ones((3, 4)), (0, 0)), TypeError, "permute_dims: given axes"),
+        (lambda: jnp.ones((3, 4)).transpose(0, 0), TypeError, "expected each once"),
+        (lambda: jnp.diagonal(np.ones((2, 3, 4)), 0, 1, 1), TypeError, "axis 1 twice"),
+    ],
+)  # fmt: skip
+def test_classes_of_errors(call, error, fact):
+    with pytest.raises(error, match=fact):
+        call()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 1), (1, 0), (-1, 8), (0, 0)])
+def test_no_ratio_leads_to_zero_or_another_sign(start, stop):
+    assert np.isnan(jnp.geomspace(start, stop, 3)).all()
+    np.testing.assert_allclose(jnp.geomspace(-2, -32, 5), [-2, -4, -8, -16, -32], rtol=1e-6)
+    found = jnp.geomspace(np.array([1, 2]), np.array([8, 0]), 4)
+    np.testing.assert_allclose(found[:, 0], [1, 2, 4, 8], rtol=1e-6)
+    assert np.isnan(found[:, 1]).all()

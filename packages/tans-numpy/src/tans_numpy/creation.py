@@ -1,13 +1,23 @@
 """Arrays from Python and NumPy values, and arrays filled by a rule."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 import tans_lax as lax
-from tans_core import Array, ArrayImpl, dtypes, is_evaluating, recording_trace, tree, typeof
-from tans_core.dtype_queries import issubdtype
+from tans_core import (
+    Array,
+    ArrayImpl,
+    dtypes,
+    is_evaluating,
+    is_value,
+    recording_trace,
+    tree,
+    typeof,
+)
+from tans_core.dtype_queries import iinfo, issubdtype
+from tans_core.promotion import result_type
 from tans_core.types import ShapedArray
 from tans_numpy.dims import sizes_of
 from tans_numpy.operands import (
@@ -21,6 +31,8 @@ from tans_xla.transfer.place import put_numpy
 type ArrayLike = Any
 type DTypeLike = Any
 type Shape = int | Sequence[int]
+
+_NO_NUMBERS: Final = "OUSMm"  # kinds of NumPy dtypes
 
 
 def requested_dtype(dtype: DTypeLike, where: str) -> Any:
@@ -148,7 +160,7 @@ def _from_scalar(x: complex, dtype: Any) -> Any:
 
 
 def _check_fits(x: int, dtype: Any) -> None:
-    info = dtypes.iinfo(dtype) if hasattr(dtypes, "iinfo") else np.iinfo(dtype)
+    info = iinfo(dtype)
     if not info.min <= x <= info.max:
         raise OverflowError(
             f"array: given the Python integer {x}, expected {info.min} to {info.max} for {dtype}. "
@@ -175,19 +187,48 @@ def _from_sequence(x: Any, dtype: Any, where: str) -> Any:
     for v in leaves:
         if isinstance(v, np.ndarray):
             _check_no_mask(v)
+    if dtype is not None and dtype.kind not in "cb" and any(type(v) is complex for v in leaves):
+        raise refused_complex(where, next(v for v in leaves if type(v) is complex), dtype)
     if not any(isinstance(v, Array) or hasattr(type(v), "__jax_array__") for v in leaves):
         values = np.array(x) if leaves else np.array(x, np.float32)
+        if values.dtype == object and all(map(is_value, leaves)):
+            values = np.array(x, _joined(leaves))  # NumPy joins no small dtypes with others
         if values.dtype.kind in "iu" and all(type(v) in (int, bool) for v in leaves):
             return _from_python_ints(values, dtype)
         if dtype is None and all(type(v) in PYTHON_SCALARS for v in leaves):
             dtype = {"f": dtypes.default_float, "c": dtypes.default_complex}.get(
                 values.dtype.kind, lambda: None
             )()
+        elif dtype is None and values.dtype.kind not in _NO_NUMBERS:
+            dtype = _joined(leaves)
         if values.dtype.kind == "f" and dtype is not None and issubdtype(dtype, np.integer):
             _check_finite(values, dtype, where)
         return _from_numpy(values, dtype, where)
-    parts = [_convert(v, None, False, where) for v in x]
+    if dtype is None and not any(dtypes.is_extended(typeof(v).dtype) for v in leaves):
+        dtype = _joined(leaves)
+    parts = [_convert(v, dtype, False, where) for v in x]
     return _stack(parts, dtype)
+
+
+def _joined(leaves: Sequence[Any]) -> Any:
+    """Return the dtype of a sequence of numbers, some of which have a dtype of their own."""
+    kinds: dict[Any, Any] = {}
+    for v in leaves:
+        kinds.setdefault((type(v), getattr(v, "dtype", None), getattr(v, "weak_type", None)), v)
+    dtype = dtypes.canonicalize(result_type(*kinds.values()))
+    if issubdtype(dtype, np.integer):
+        for v in leaves:
+            if type(v) is int:
+                _check_fits(v, dtype)
+    return dtype
+
+
+def refused_complex(where: str, value: complex, dtype: Any) -> TypeError:
+    """Return the error for a complex Python number where real ones are asked for."""
+    return TypeError(
+        f"{where}: given {value} for {dtype}, expected a real number. Take its real part, or a "
+        "complex dtype."
+    )
 
 
 def _check_finite(values: np.ndarray, dtype: Any, where: str) -> None:
@@ -229,7 +270,7 @@ def _check_one_shape(parts: list[Any]) -> None:
 
 
 def _from_numpy(x: np.ndarray, dtype: Any, where: str) -> Any:
-    if x.dtype == object or x.dtype.kind in "USMmO":
+    if x.dtype.kind in _NO_NUMBERS:
         raise TypeError(
             f"{where}: given values of dtype {x.dtype}, expected numbers. Convert them first, for "
             "example with np.asarray(x, float)."

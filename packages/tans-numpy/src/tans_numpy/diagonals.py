@@ -107,13 +107,14 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
       axis1, axis2: the dimensions of the matrices.
 
     Raises:
-      ValueError: fewer than two dimensions, or equal axes.
+      TypeError: equal axes.
+      ValueError: fewer than two dimensions.
     """
     _check_matrix(a, "diagonal")
     n = typeof(a).ndim
     first, second = (canonicalize_axis(x, n, "diagonal") for x in (axis1, axis2))
     if first == second:
-        raise ValueError(f"diagonal: given axis {axis1} twice, expected two dimensions.")
+        raise TypeError(f"diagonal: given axis {axis1} twice, expected two dimensions.")
     return _diagonal(moveaxis(a, (first, second), (-2, -1)), offset=operator.index(offset))
 
 

@@ -7,7 +7,7 @@ from tans_core import Array, dtypes, typeof
 from tans_core.sharding import NamedSharding
 from tans_lax.mesh import reshard_array
 from tans_lax.mesh.states import vary_like
-from tans_numpy.creation import Shape, array, as_shape, requested_dtype
+from tans_numpy.creation import Shape, array, as_shape, refused_complex, requested_dtype
 from tans_numpy.dims import repeat_to
 from tans_numpy.operands import (
     PYTHON_SCALARS,
@@ -140,6 +140,8 @@ def full(
     aval = typeof(fill_value)
     weak = dtype is None and aval.weak_type
     dtype = aval.dtype if dtype is None else requested_dtype(dtype, "full")
+    if type(fill_value) is complex and dtype.kind not in "cbV":
+        raise refused_complex("full", fill_value, dtype)
     if type(fill_value) is int and not weak and not dtypes.is_extended(dtype):
         fill_value = typed_scalar(fill_value, dtype)
     if aval.ndim == 0:
@@ -220,6 +222,8 @@ def full_like(
     out_sharding = out_sharding or _sharding_like(a, shape, device)
     shape, dtype, weak = _like(a, dtype, shape, "full_like")
     if weak and type(fill_value) in PYTHON_SCALARS:
+        if type(fill_value) is complex and dtype.kind != "c":
+            raise refused_complex("full_like", fill_value, dtype)
         fill_value = {"i": int, "f": float, "c": complex}[dtype.kind](fill_value)
         dtype = None  # a Python scalar alone stays weak
     out = full(shape, fill_value, dtype, device=device, out_sharding=out_sharding)

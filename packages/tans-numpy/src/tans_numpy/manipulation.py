@@ -161,13 +161,22 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     Args:
       a: any shape.
       axes: old position of each new dimension; reversed order if None.
+
+    Raises:
+      TypeError: `axes` does not name each dimension once.
+      ValueError: an axis is out of range.
     """
     check_arraylike("transpose", a)
     n = typeof(a).ndim
-    axes = tuple(range(n))[::-1] if axes is None else canonicalize_axes(tuple(axes), n, "transpose")
-    if builtins.len(axes) != n:
-        raise ValueError(
-            f"transpose: given axes {axes} for an array with {n} dimensions, expected each once."
+    return _permuted("transpose", a, tuple(range(n))[::-1] if axes is None else tuple(axes))
+
+
+def _permuted(name: str, a: ArrayLike, given: tuple[int, ...]) -> Array:
+    n = typeof(a).ndim
+    axes = tuple(canonicalize_axis(axis, n, name) for axis in given)
+    if sorted(axes) != list(range(n)):
+        raise TypeError(
+            f"{name}: given axes {given} for an array with {n} dimensions, expected each once."
         )
     if n < 2 and type(a) is ArrayImpl:
         return a
@@ -180,8 +189,15 @@ def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     Args:
       a: any shape.
       axes: old position of each new dimension.
+
+    Raises:
+      TypeError: `axes` does not name each dimension once.
+      ValueError: an axis is out of range.
     """
-    return transpose(a, axes)
+    check_arraylike("permute_dims", a)
+    if axes is None:
+        raise TypeError("permute_dims: given axes=None, expected ints. Use transpose to reverse.")
+    return _permuted("permute_dims", a, tuple(axes))
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:
@@ -252,8 +268,14 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     Args:
       a: any shape.
       axis: int or ints, positions in the result.
+
+    Raises:
+      TypeError: an axis that is no integer.
+      ValueError: an axis is out of range, or named twice.
     """
     check_arraylike("expand_dims", a)
+    if axis is None:
+        raise TypeError("expand_dims: given axis=None, expected ints. Write x[None] for axis 0.")
     count = 1 if not isinstance(axis, tuple | list) else builtins.len(axis)
     return _expand_dims(a, axis=canonicalize_axes(axis, ndim(a) + count, "expand_dims"))
 

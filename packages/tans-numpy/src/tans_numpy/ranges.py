@@ -12,6 +12,7 @@ from tans_core.dtype_queries import iinfo
 from tans_core.errors import ConcretizationTypeError
 from tans_core.promotion import result_type
 from tans_numpy.creation import as_shape, asarray, requested_dtype
+from tans_numpy.dims import repeat_to
 from tans_numpy.manipulation import broadcast_arrays, moveaxis
 from tans_numpy.operands import ArrayLike, check_arraylike, to_inexact
 from tans_numpy.ufuncs.exponential import log10
@@ -49,7 +50,9 @@ def arange(
     Raises:
       ConcretizationTypeError: an argument is traced.
       OverflowError: a number does not fit the dtype.
-      TypeError: a symbolic dimension together with numbers that are no ints.
+      TypeError: no number at all, booleans, or a symbolic dimension together with numbers that are
+        no ints.
+      ZeroDivisionError: a step of 0.
       InconclusiveDimensionOperation: the constraints do not say that the length is at least 0.
 
     Example:
@@ -65,10 +68,14 @@ def arange(
             check_arraylike("arange", x)
             _concrete(x, "arange", option)
     given = [x for x in (start, stop, step) if x is not None]
+    if start is None and stop is None:
+        raise TypeError("arange: given start=None and no stop, expected a number. Pass stop=.")
     if dtype is None:
         target = dtypes.canonicalize(result_type(*given))
     else:
         target = requested_dtype(dtype, "arange")
+    if target == np.bool_:
+        raise TypeError("arange: given booleans, expected numbers. Compare a range with one.")
     start, stop, step = (
         None if x is None else x if type(x) in (int, float) else np.asarray(x)[()]
         for x in (start, stop, step)
@@ -82,7 +89,7 @@ def arange(
             "ranges."
         )
     if step == 0:
-        raise ValueError("arange: given step=0, expected a number that differs from 0.")
+        raise ZeroDivisionError("arange: given step=0, expected a number that differs from 0.")
     length = max(0, math.ceil((stop - start) / step))
     out = _arange(start, step, length, target)
     where = out_sharding if device is None else device
@@ -246,6 +253,9 @@ def geomspace(
         out = out.at[0].set(start)
         if endpoint and num > 1:
             out = out.at[-1].set(stop)
+    if not np.iscomplexobj(out):
+        # No ratio leads to 0 or to another sign.
+        out = lax.select(repeat_to(start * stop > 0, out.shape), out, lax.full_like(out, np.nan))
     out = moveaxis(out, 0, axis) if axis else out
     return out if dtype is None else out.astype(dtype)
 
@@ -269,7 +279,9 @@ def eye(
       dtype: dtype; the default float if None.
       device: device or sharding to put the array on.
     """
-    shape = as_shape((N, N if M is None else M), "eye")
+    shape = tuple(map(operator.index, (N, N if M is None else M)))
+    if min(shape) < 0:
+        raise ValueError(f"eye: given the shape {shape}, expected sizes of at least 0.")
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "eye")
     out = _eye(shape=shape, k=operator.index(_concrete(k, "eye", "k")), dtype=target)
     return out if device is None else device_put(out, device)
