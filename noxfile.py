@@ -58,6 +58,12 @@ def cross_platform(session: nox.Session) -> None:
     sessions.cross_platform(session, PACKAGES)
 
 
+@nox.session
+def orbax(session: nox.Session) -> None:
+    """Checkpoints that Orbax and JAX read and write, beside them; a missing wheel is a failure."""
+    sessions.with_extra(session, PACKAGES["tans-fault"], "orbax")
+
+
 @nox.session(reuse_venv=True)
 def types(session: nox.Session) -> None:
     """Pyright, strict where pyrightconfig.json says so."""

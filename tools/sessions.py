@@ -91,6 +91,21 @@ def isolated(session: nox.Session, package: Package, *, lowest: bool = False) ->
     session.run("python", "-m", "pytest", "-q", *session.posargs)
 
 
+def with_extra(session: nox.Session, package: Package, extra: str) -> None:
+    """Run the tests of a package that need one of its extras, and bear the name as a marker.
+
+    A wheel that can't be installed fails the session; so does one that the tests don't find.
+    """
+    packages = workspace.load()
+    needed = [p for p in tested_closure(package, packages) if p.name != package.name]
+    editable = [word for p in needed for word in ("-e", str(p.path))]
+    session.install("hatchling>=1.27", "editables")
+    target = ("-e", f"{package.path}[{extra}]", *test_requirements(package, packages))
+    session.install("--no-build-isolation", *editable, *target)
+    session.chdir(package.path)
+    session.run("python", "-m", "pytest", "-q", "-m", extra, *session.posargs)
+
+
 def test_requirements(package: Package, packages: dict[str, Package]) -> list[str]:
     """Return the third-party part of a package's test group."""
     group = package.groups.get("test", ())

@@ -7,6 +7,7 @@ from tans_fault import distributed, multihost_utils
 from tans_fault.checkpoints import Checkpoints, CheckpointStore
 from tans_fault.elastic import run_elastic
 from tans_fault.live import LiveDevices, ProcessFailureError, live_devices
+from tans_fault.orbax_store import OrbaxCheckpoints
 from tans_fault.sharded import ShardedCheckpoints
 from tans_fault.steps import Report, StateDivergedError, Step, StepFailedError
 
@@ -17,6 +18,7 @@ __all__ = [
     "CheckpointStore",
     "Checkpoints",
     "LiveDevices",
+    "OrbaxCheckpoints",
     "ProcessFailureError",
     "Report",
     "ShardedCheckpoints",

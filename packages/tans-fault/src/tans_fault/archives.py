@@ -22,6 +22,7 @@ from tans_core.tree_paths import keystr
 FORMAT: Final = 2
 type Tree = Any  # a tree of arrays
 type About = dict[str, Any]
+type KeyPath = tuple[Any, ...]
 type LeafType = tuple[str, str, tuple[int, ...]]  # place, dtype, shape
 
 _NUMBERS: Final = "biufc"
@@ -78,7 +79,7 @@ class Archive:
         file.seek(0)
         self._file = _sound(lambda: np.load(file, allow_pickle=False))
         self.about: About = _sound(lambda: json.loads(str(self._file["about"])))
-        version = self.about.get("format")
+        version = self.about.get("format") if isinstance(self.about, dict) else None
         if not isinstance(version, int):
             raise DamagedError("it does not say its format")
         if version > FORMAT:
@@ -108,11 +109,12 @@ def read(file: IO[bytes], like: Tree) -> Tree:
     """
     archive = Archive(file)
     stored = leaves_of(archive)
-    leaves, structure = matching(like, [path for path, _, _ in stored])
-    check_shapes(stored, leaves)
-    return structure.unflatten(
-        [archive.array(i, dtype).reshape(shape) for i, (_, dtype, shape) in enumerate(stored)]
-    )
+    places = {path: i for i, (path, _, _) in enumerate(stored)}
+    names, leaves, structure = matching(like, list(places))
+    order = [places[name] for name in names]
+    check_shapes([stored[i] for i in order], leaves)
+    arrays = [archive.array(i, stored[i][1]).reshape(stored[i][2]) for i in order]
+    return structure.unflatten(arrays)
 
 
 def leaves_of(archive: Archive) -> list[LeafType]:
@@ -121,25 +123,33 @@ def leaves_of(archive: Archive) -> list[LeafType]:
     return _sound(lambda: [said(a) for a in archive.about["leaves"]])
 
 
-def matching(like: Tree, stored: list[str]) -> tuple[list[Any], Any]:
-    """Return leaves and structure of `like`, in which None may stand for an array.
+def matching(
+    like: Tree, stored: list[str], name: Callable[[KeyPath], str] = keystr
+) -> tuple[list[str], list[Any], Any]:
+    """Return names, leaves and structure of `like`, in which None may stand for an array.
+
+    Args:
+      like: a tree.
+      stored: the names of the stored leaves, in any order.
+      name: gives the name of a leaf by its key path.
 
     Raises:
       ValueError: its leaves are elsewhere than in the stored tree.
     """
-    found: list[str] = []
-    for is_leaf in (None, lambda x: x is None):
-        with_paths, structure = tree.flatten_with_path(like, is_leaf)
-        found = found or [keystr(path) for path, _ in with_paths]
-        if [keystr(path) for path, _ in with_paths] == stored:
-            return [leaf for _, leaf in with_paths], structure
+    held = set(stored)
+    is_leaf = lambda path, part: part is None and name(path) in held  # noqa: E731
+    with_paths, structure = tree.flatten_with_path(like, is_leaf, is_leaf_takes_path=True)
+    found = [name(path) for path, _ in with_paths]
+    if sorted(found) == sorted(stored):
+        return found, [leaf for _, leaf in with_paths], structure
+    every = tree.leaves_with_path(like, lambda part: part is None)
+    found = [name(path) for path, _ in every]
     lacking = [path for path in stored if path not in found]
-    more = [path for path in found if path not in stored]
+    more = [path for path in found if path not in held]
     raise ValueError(
         f"it holds {len(stored)} arrays, expected {len(found)}"
         + (f"; it has {_listed(lacking)}, which the state lacks" if lacking else "")
         + (f"; it lacks {_listed(more)} of the state" if more else "")
-        + ("; they are in another order" if not lacking and not more else "")
     )
 
 

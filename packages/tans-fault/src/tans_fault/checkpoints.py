@@ -198,12 +198,12 @@ def explained(name: str, step: int, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OSError(
-            error.errno,
+        text = (
             f"{name}: step {step} could not be written to {folder} ({error.strerror or error}); "
             "expected a folder with room that this user may write to. Older checkpoints are as "
-            "they were; make room, or give another folder",
-        ) from error
+            "they were; make room, or give another folder"
+        )
+        raise (OSError(text) if error.errno is None else OSError(error.errno, text)) from error
 
 
 def make_folder(folder: Path) -> None:

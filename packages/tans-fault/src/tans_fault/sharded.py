@@ -149,9 +149,11 @@ class ShardedCheckpoints:
                 archives.Archive(files.enter_context(path.open("rb"))) for path in self._parts(step)
             ]
             whole = _Whole(parts)
-            leaves, structure = archives.matching(like, [path for path, _, _ in whole.leaves])
-            archives.check_shapes(whole.leaves, leaves)
-            return structure.unflatten([whole.place(i, leaf) for i, leaf in enumerate(leaves)])
+            places = {path: i for i, (path, _, _) in enumerate(whole.leaves)}
+            names, leaves, structure = archives.matching(like, list(places))
+            order = [places[name] for name in names]
+            archives.check_shapes([whole.leaves[i] for i in order], leaves)
+            return structure.unflatten(map(whole.place, order, leaves))
 
     def _parts(self, step: int) -> list[Path]:
         folder = self._path(step)

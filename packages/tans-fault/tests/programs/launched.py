@@ -37,7 +37,6 @@ def step(info, state):
     return state + total(info.devices, 12.0 / info.count)
 
 
-final = tans_fault.run_elastic(
-    step, np.zeros(2), steps=20, checkpoints=tans_fault.Checkpoints(folder), every=4
-)
+store = getattr(tans_fault, os.environ.get("TANS_TEST_STORE", "Checkpoints"))
+final = tans_fault.run_elastic(step, np.zeros(2), steps=20, checkpoints=store(folder), every=4)
 say("final", final.tolist())
