@@ -2,6 +2,7 @@
 
 import pytest
 
+from tans_core import config_module as config
 from tans_fault import settings
 from tans_fault.clusters import ENVIRONMENTS, Place, detect, first_of_nodelist, merge
 
@@ -114,6 +115,18 @@ def test_variables_fill_what_is_not_given(monkeypatch):
     monkeypatch.setenv("JAX_LOCAL_DEVICE_IDS", "0,2")
     assert settings.complete(None, 2, 1, None, None) == Place("h:9", 2, 1, (0, 2))
     assert settings.complete("g:8", 2, 1, 5, None) == Place("g:8", 2, 1, (5,))
+
+
+def test_the_devices_of_this_process_are_those_that_its_plugin_is_told():
+    all_flags = config.visible_devices.values()
+    settings.set_visible_devices(None)
+    assert [flag.value for flag in all_flags] == ["all", "all", "all"]
+    settings.set_visible_devices((2, 3))
+    try:
+        assert [flag.value for flag in all_flags] == ["2,3", "2,3", "2,3"]
+    finally:
+        for flag in all_flags:
+            flag.update("all")
 
 
 def test_a_variable_replaces_the_port_that_was_found(monkeypatch):

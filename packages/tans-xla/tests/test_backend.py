@@ -133,3 +133,19 @@ def test_client_options_accept_text():
     assert plugins._parse_options("a:1;b:true;c:x") == {"a": 1, "b": True, "c": "x"}
     assert plugins._parse_options({"a": 1}) == {"a": 1}
     assert plugins._parse_options(None) == {}
+
+
+def test_a_plugin_is_told_which_devices_to_use(monkeypatch):
+    asked = []
+    monkeypatch.setattr(plugins, "load", lambda plugin: None)
+    monkeypatch.setattr(plugins._jaxlib, "make_c_api_client", lambda *args: asked.append(args))
+    plugin = plugins.Plugin("rocm", pathlib.Path("x.so"), 1)
+    plugins.make_client(plugin, {}, None)
+    with config.visible_devices["rocm"]("2, 0"):
+        plugins.make_client(plugin, {}, {"memory_fraction": 0.5})
+    assert [options for _, options, _ in asked] == [
+        {},
+        {"visible_devices": [2, 0], "memory_fraction": 0.5},
+    ]
+    with config.visible_devices["rocm"]("0,x"), pytest.raises(ValueError, match="'0,x', expected"):
+        plugins.make_client(plugin, {}, None)

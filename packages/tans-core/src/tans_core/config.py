@@ -112,6 +112,10 @@ cpu_collectives_implementation = _flag(
     parse=flags.optional(flags.one_of("gloo", "mpi", "megascale")),
 )
 pjrt_client_create_options = _flag("jax_pjrt_client_create_options", None, parse=flags.anything)
+visible_devices: Final[dict[str, Flag]] = {
+    name: _flag(f"jax_{name}_visible_devices", "all", "Ids of the devices to use: 'all' or '0,1'.")
+    for name in ("cuda", "rocm", "oneapi")
+}
 
 # Flags of the cache of compiled programs on disk.
 enable_compilation_cache = _flag("jax_enable_compilation_cache", True)

@@ -270,8 +270,8 @@ def set_visible_devices(ids: tuple[int, ...] | None) -> None:
     """Restrict accelerators to those of this process; the CPU ignores it."""
     if ids is None:
         return
-    for name in ("cuda", "rocm", "oneapi"):
-        config.update(f"jax_{name}_visible_devices", ",".join(map(str, ids)))
+    for flag in config.visible_devices.values():
+        flag.update(",".join(map(str, ids)))
 
 
 def warn_of_proxies() -> None:

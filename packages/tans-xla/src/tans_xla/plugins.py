@@ -16,6 +16,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from tans_core import config
 from tans_xla import _jaxlib
 
 logger: Final = logging.getLogger("tans.plugins")
@@ -145,8 +146,22 @@ def make_client(plugin: Plugin, distributed: dict[str, Any], options: Any) -> _j
     client = distributed.get("distributed_client")
     if client is not None:
         settings |= {"node_id": distributed["node_id"], "num_nodes": distributed["num_nodes"]}
-    settings |= _parse_options(options)
+    settings |= _visible_devices(plugin.platform) | _parse_options(options)
     return _jaxlib.make_c_api_client(plugin.platform, settings, client)
+
+
+def _visible_devices(platform: str) -> dict[str, list[int]]:
+    """Return the option that restricts a client to the devices of a flag."""
+    flag = config.visible_devices.get(platform)
+    if flag is None or flag.value == "all":
+        return {}
+    ids = [part.strip() for part in flag.value.split(",")]
+    if not all(part.isdecimal() for part in ids):
+        raise ValueError(
+            f"jax_{platform}_visible_devices is {flag.value!r}, expected 'all' or ids split by "
+            f"commas. Write '0,1' for the first two."
+        )
+    return {"visible_devices": [int(part) for part in ids]}
 
 
 _c_apis: Final[dict[str, Any]] = {}
