@@ -188,3 +188,16 @@ def test_lists_are_refused():
 @pytest.mark.parametrize(("name", "count"), [("gelu", 9), ("softplus", 1), ("relu", 3)])
 def test_programs_are_short(name, count):
     assert len(make_jaxpr(getattr(nn, name))(jnp.ones((2, 4))).eqns) <= count
+
+
+@pytest.mark.parametrize(
+    ("x", "b", "dtype", "weak"),
+    [
+        (np.ones(3, int), 2.0, "float32", True), (np.ones(3, int), 2, "float32", False),
+        (np.ones(3, bool), 4, "float32", False), (2, 4, "float32", True),
+        (np.ones(3, np.float16), 2.0, "float16", False),
+    ],
+)  # fmt: skip
+def test_types_of_squareplus_are_those_of_a_sum(x, b, dtype, weak):
+    found = nn.squareplus(x, b)
+    assert (found.dtype, found.weak_type) == (dtype, weak)

@@ -202,7 +202,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
       Barron, "Squareplus: a softplus-like algebraic rectifier", 2021.
     """
     check_arraylike("squareplus", x, b)
-    (x,) = promote_dtypes_inexact("squareplus", x)
+    if typeof(x).dtype == jnp.bool_:  # booleans are no weak numbers beside the default
+        (x,) = promote_dtypes_inexact("squareplus", x)
     x, b = jnp.broadcast_arrays(*promote_dtypes_inexact("squareplus", x, b))
     if dtypes.is_complex(typeof(x).dtype):
         return (x + jnp.sqrt(jnp.square(x) + b)) / 2
