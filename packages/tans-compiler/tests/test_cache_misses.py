@@ -158,4 +158,61 @@ def test_a_second_compilation_names_changed_compiler_flags(log):
         f(X)
     finally:
         tans.config.update("jax_disable_most_optimizations", old)
-    assert "the flags of the compiler" in log()[0]
+    assert "the flag jax_disable_most_optimizations: now True, before False" in log()[0]
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+def test_a_static_argument_whose_repr_fails_breaks_no_call(log):
+    f = tans.jit(lambda x, n: x, static_argnums=1)
+    f(1.0, 2)
+    assert float(f(1.0, Unprintable())) == 1.0
+    assert "static argument n: now a Unprintable, whose repr raises RuntimeError" in log()[-1]
+
+
+def test_a_function_that_is_traced_again_as_the_same_object(log):
+    def f(x):
+        return x * 2
+
+    tans.jit(f)(1.0)
+    tans.clear_caches()
+    tans.jit(f)(1.0)
+    text = log()[-1]
+    assert "this function was traced before" in text
+    assert "function object" not in text
+
+
+def test_many_changed_arguments_are_cut_short(log):
+    f = tans.jit(lambda *xs: xs[0])
+    f(*[1.0] * 50)
+    f(*[1] * 50)
+    text = log()[-1]
+    assert "xs[7]" in text
+    assert "xs[8]" not in text
+    assert "and 42 more arguments" in text
+
+
+def test_flags_and_options_of_the_compiler_have_their_names(log):
+    def f(x):
+        return x + 3
+
+    tans.jit(f)(1.0)
+    tans.jit(f, compiler_options={"xla_backend_optimization_level": 1})(1.0)
+    assert "now {'xla_backend_optimization_level': 1}, before {}" in log()[-1]
+    tans.config.update("jax_optimization_level", "O1")
+    try:
+        tans.jit(f)(1.0)
+    finally:
+        tans.config.update("jax_optimization_level", "UNKNOWN")
+    assert "the flag jax_optimization_level: now 'O1', before 'UNKNOWN'" in log()[-1]
+
+
+def test_a_new_context_is_a_reason(log):
+    f = tans.jit(lambda x: x + 4)
+    f(1.0)
+    tans.make_user_context(0)
+    f(1.0)
+    assert "make_user_context made another one" in log()[-1]

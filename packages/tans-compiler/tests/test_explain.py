@@ -101,7 +101,7 @@ def test_effects_and_donations_prevent_the_runs(run):
         return x
 
     assert explain(talking, 1.0, run=run).not_run == (
-        "the program has effects" if run else "run=False"
+        "the program has effects or calls Python functions" if run else "run=False"
     )
     assert printed == []
     x = jnp.ones(3)
@@ -156,12 +156,51 @@ def test_any_shape_can_be_explained(shape):
     assert found.memory["arguments"] == 4 * int(np.prod(shape))
 
 
-def test_not_callable():
-    with pytest.raises(TypeError, match="expected a callable"):
-        explain(3, X)
-
-
 def test_lines_are_not_measured_inside_of_another_profile():
     with tans.profiler.trace() as session:
         assert explain(network, X).slowest_lines is None
     assert session.profile_data is not None
+
+
+@pytest.mark.parametrize("stage", ["trace", "lower", "compile"])
+@pytest.mark.parametrize("run", [True, False])
+def test_stages_are_explained(stage, run):
+    given = tans.jit(network).trace(X)
+    for step in {"trace": (), "lower": ("lower",), "compile": ("lower", "compile")}[stage]:
+        given = getattr(given, step)()
+    found = explain(given, X, run=run)
+    assert found.equations == {"dot_general": 2, "tanh": 2, "reduce_sum": 1}
+    assert found.not_run == (None if run else "run=False")
+    assert explain(given).not_run == "no arguments were given"
+
+
+def test_a_program_without_arguments_runs():
+    found = tans.jit(lambda: jnp.ones(3)).lower().compile().explain()
+    assert found.not_run is None
+    assert found.seconds("run") > 0
+
+
+def test_a_loaded_program_says_what_it_does_not_know():
+    from tans.experimental.serialize_executable import deserialize_and_load, serialize
+
+    loaded = deserialize_and_load(*serialize(tans.jit(network).lower(X).compile()))
+    found = loaded.explain(X)
+    assert found.seconds("run") > 0
+    assert found.seconds("trace") is found.seconds("compile") is found.equations is None
+    assert json.loads(found.to_json())["equations"] is None
+    assert "equations   not known" in str(found)
+
+
+@pytest.mark.parametrize("given", [None, 3, "f"])
+def test_what_is_no_function(given):
+    with pytest.raises(TypeError, match=r"explain: given .*expected a function.*without calling"):
+        explain(given)
+
+
+def test_phases_that_do_not_exist():
+    with pytest.raises(KeyError, match=r"given 'ran', expected one of 'trace', .*seconds\('run'\)"):
+        explain(lambda x: x + 1, 1.0).seconds("ran")
+
+
+def test_a_program_without_equations():
+    assert "equations   none" in str(explain(lambda x: x, 1.0))

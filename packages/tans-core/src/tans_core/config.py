@@ -191,6 +191,10 @@ axis_env: Final = Config(
 xla_metadata: Final = Config(
     "tans_xla_metadata", None, include_in_jit_key=True, include_in_trace_context=True
 )
+# Axes along which operations may not communicate.
+forbidden_axes: Final = Flag(
+    "tans_no_collectives", frozenset(), flags.anything, jit_key=True, trace_context=True
+)
 post_hook: Final = Config(
     "tans_post_hook", None, include_in_jit_key=False, include_in_trace_context=False
 )

@@ -3,18 +3,15 @@
 from types import TracebackType
 from typing import Any, Final
 
+from tans_core.config import forbidden_axes
 from tans_core.errors import ForbiddenCollectiveError
 from tans_core.explicit_mode import spec_of
-from tans_core.flags import Flag, anything
 from tans_core.jaxpr import TypedOp
 from tans_core.partition_spec import PartitionSpec, partition_axes
 from tans_core.staging import op_checks
 
 type Axes = frozenset[Any]
 
-_forbidden: Final = Flag(
-    "tans_no_collectives", frozenset(), anything, jit_key=True, trace_context=True
-)
 # Collectives of manual mode, with the param that holds their axes.
 _MANUAL: Final = {
     **dict.fromkeys(
@@ -73,7 +70,7 @@ class no_collectives:  # noqa: N801  (a context manager in the form of a functio
         self._overrides: list[Any] = []
 
     def __enter__(self) -> None:
-        override = _forbidden(_forbidden.value | self._axes)
+        override = forbidden_axes(forbidden_axes.value | self._axes)
         override.__enter__()
         self._overrides.append(override)
         op_checks.append(_check)
@@ -89,7 +86,7 @@ class no_collectives:  # noqa: N801  (a context manager in the form of a functio
 
 
 def _check(op: TypedOp) -> None:
-    forbidden: Axes = _forbidden.value
+    forbidden: Axes = forbidden_axes.value
     name = op.primitive.name
     if not forbidden or (op.primitive.call_like and name != "axes_call"):
         return  # bodies are checked when they are traced

@@ -97,6 +97,11 @@ class Slots:
 slots: Final = Slots()
 
 
+def compile_flags() -> tuple[Any, ...]:
+    """Return the flags that compiled code depends on."""
+    return _CONFIGS
+
+
 def compile_context() -> tuple[Any, ...]:
     """Return the values of the flags that compiled code depends on."""
     return tuple([flag.value for flag in _CONFIGS])

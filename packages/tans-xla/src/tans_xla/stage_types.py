@@ -6,7 +6,6 @@ from typing import Any, Protocol, runtime_checkable
 from tans_core import AbstractValue
 from tans_xla.shape_dtype_struct import struct_of
 
-
 CompilerOptions = dict[str, str | bool | int | float]
 
 

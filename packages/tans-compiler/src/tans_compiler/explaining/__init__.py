@@ -11,7 +11,7 @@ from tans_compiler.explaining.slow_lines import measure
 from tans_core import ArrayImpl, tree
 from tans_xla import ShapeDtypeStruct, block_until_ready, jit
 from tans_xla.communication import report_of
-from tans_xla.stages import Compiled
+from tans_xla.stages import Compiled, Lowered, Traced
 
 __all__ = ["Explanation", "explain", "explain_compiled"]
 
@@ -22,7 +22,7 @@ def explain(f: Callable[..., Any], /, *args: Any, run: bool = True, **kwargs: An
     """Trace, lower, compile and run a function, and say what each cost and what came out.
 
     Args:
-      f: a jitted function, or one to jit.
+      f: a jitted function, or one to jit; or what `trace`, `lower` or `compile` returned.
       *args: its arguments; `ShapeDtypeStruct` stands for arrays, and then nothing runs.
       run: whether to run the program (twice to warm up, then five times, then once under the
         profiler). Programs with effects or donated arguments are not run.
@@ -39,6 +39,18 @@ def explain(f: Callable[..., Any], /, *args: Any, run: bool = True, **kwargs: An
       >>> print(explain(lambda x: lax.sin(lax.mul(x, 2.0)), 1.0).equations)
       {'mul': 1, 'sin': 1}
     """
+    if isinstance(f, Traced):
+        f = f.lower()
+    if isinstance(f, Lowered | Compiled):
+        compiled = f if isinstance(f, Compiled) else f.compile()
+        if not run:
+            return _explain(compiled, "run=False", (args, kwargs))
+        return explain_compiled(compiled, *args, **kwargs)
+    if not callable(f):
+        raise TypeError(
+            f"explain: given {f!r} of type {type(f).__name__}, expected a function and its "
+            "arguments. Pass the function itself, without calling it."
+        )
     function: Any = f if hasattr(f, "_jitted") else jit(f)
     jitted = function._jitted
     known = len(jitted.table)
@@ -66,7 +78,7 @@ def explain(f: Callable[..., Any], /, *args: Any, run: bool = True, **kwargs: An
 
 def explain_compiled(compiled: Compiled, *args: Any, **kwargs: Any) -> Explanation:
     """Explain a compiled program; it is run when arguments are given."""
-    given = bool(args or kwargs)
+    given = bool(args or kwargs or not compiled.in_tree.num_leaves)
     why_not = None if given else "no arguments were given"
     return _explain(compiled, why_not, (args, kwargs))
 
@@ -85,6 +97,7 @@ def _explain(
         first, best = _times(lambda: compiled(*args, **kwargs))
         lines = measure(lambda: compiled(*args, **kwargs), facts)
     program = compiled._traced._program
+    is_stored = lowered.module is None  # loaded from bytes, which hold no equations
     devices = executable.placement.devices
     cost = _first(compiled.cost_analysis())
     return Explanation(
@@ -93,15 +106,15 @@ def _explain(
         device_kind=devices[0].device_kind,
         device_count=len(devices),
         phases=(
-            Phase("trace", program.seconds),
-            Phase("lower", lowered.seconds),
-            Phase("compile", executable.seconds),
+            Phase("trace", None if is_stored else program.seconds),
+            Phase("lower", None if is_stored else lowered.seconds),
+            Phase("compile", None if is_stored else executable.seconds),
             Phase("first run", first),
             Phase("run", best),
         ),
         not_run=why_not,
         caches={"trace": None, "compile": "on disk" if executable.from_cache else "miss"},
-        equations=count_equations(program.closed.jaxpr),
+        equations=None if is_stored else count_equations(program.closed.jaxpr),
         memory=_memory(compiled),
         buffers=facts.largest_buffers(),
         flops=cost.get("flops"),
@@ -120,7 +133,7 @@ def _reason_not_to_run(compiled: Compiled) -> str | None:
     if executable.is_absent:
         return "its hardware is absent"
     if not executable.is_pure:
-        return "the program has effects"
+        return "the program has effects or calls Python functions"
     if compiled.donate_argnums:
         return "arguments are donated"
     return "the program changes refs" if compiled._program.has_refs else None

@@ -34,7 +34,8 @@ class Explanation:
       not_run: why it was not run; None when it was.
       caches: ``trace`` is hit, miss or None (not known); ``compile`` is where the executable was
         found, or miss.
-      equations: number of equations by primitive, those of inner jaxprs too.
+      equations: number of equations by primitive, those of inner jaxprs too; None for a program
+        that was loaded from bytes.
       memory: bytes per device by category.
       buffers: the largest results of operations.
       flops: the compiler's count of floating-point operations; None where it gives none.
@@ -54,7 +55,7 @@ class Explanation:
     phases: tuple[Phase, ...]
     not_run: str | None
     caches: dict[str, str | None]
-    equations: dict[str, int]
+    equations: dict[str, int] | None
     memory: dict[str, int]
     buffers: list[Buffer]
     flops: float | None
@@ -67,8 +68,18 @@ class Explanation:
     slowest_lines: list[SlowLine] | None
 
     def seconds(self, phase: str) -> float | None:
-        """Return the time of a phase by name."""
-        return next(p.seconds for p in self.phases if p.name == phase)
+        """Return the time of a phase by name; None when it was not taken.
+
+        Raises:
+          KeyError: there is no such phase.
+        """
+        found = {p.name: p.seconds for p in self.phases}
+        if phase not in found:
+            raise KeyError(
+                f"seconds: given {phase!r}, expected one of {', '.join(map(repr, found))}. "
+                "Write seconds('run')."
+            )
+        return found[phase]
 
     def with_caches(self, **caches: str | None) -> "Explanation":
         """Return a copy that says where things were found."""
@@ -96,7 +107,7 @@ class Explanation:
             yield _row("", f"not run: {self.not_run}")
         found = (f"{k}: {v}" for k, v in self.caches.items() if v is not None)
         yield _row("caches", _joined(found))
-        yield _row("equations", f"{sum(self.equations.values())}: {_counts(self.equations)}")
+        yield _row("equations", self._equations())
         fusions = sum(self.fusions.values())
         made = f"{self.instructions} instructions, {fusions} fusions"
         yield _row("compiled", made + (f" ({_counts(self.fusions)})" if fusions else ""))
@@ -117,13 +128,19 @@ class Explanation:
         if self.slowest_lines is None:
             yield _row("slowest", "not measured")
 
+    def _equations(self) -> str:
+        if self.equations is None:
+            return "not known"
+        total = sum(self.equations.values())
+        return f"{total}: {_counts(self.equations)}" if total else "none"
+
     def _work(self) -> str:
         if self.flops is None and self.bytes_accessed is None:
             return "the backend gives no count"
         flops, moved = self.flops or 0.0, self.bytes_accessed or 0.0
         parts = [f"{flops:,.0f} flops", f"{_size(moved)} accessed"]
         if moved:
-            parts.append(f"{flops / moved:.2g} flops per byte")
+            parts.append(f"{flops / moved:.3g} flops per byte")
         seconds = self.seconds("run")
         if seconds:
             parts.append(f"{flops / seconds * 1e-9:.3g} GFLOP/s")

@@ -1,8 +1,10 @@
 """Why jit traces or compiles a function again: what the flag ``explain_cache_misses`` logs."""
 
 import functools
+import inspect
 import logging
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +12,7 @@ from tans_core import config_module as config
 from tans_core.config import trace_context
 from tans_core.debug_info import CallInfo, is_user_file
 from tans_core.flags import Flag
+from tans_xla.compile import compile_flags
 
 if TYPE_CHECKING:
     from tans_xla.jit.tracing import Key
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("tans.cache_misses")
 # Places of functions that were traced, with the number of function objects made there.
 _seen: Final[dict[tuple[str, str], int]] = {}
+# The functions among them that still exist.
+_traced: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+_MOST: Final = 8  # lines of one kind
 
 
 def report_trace(name: str, key: "Key", known: Sequence["Key"], info: CallInfo) -> None:
@@ -35,11 +41,17 @@ def report_trace(name: str, key: "Key", known: Sequence["Key"], info: CallInfo) 
     if known:
         lines += nearest(key, known, info)
     else:
-        lines += _first(name, place)
+        lines += _first(name, place, inspect.unwrap(info.fun) if info.fun else None)
     log.warning("%s", "\n  ".join(lines))
 
 
-def _first(name: str, place: str) -> Iterator[str]:
+def _first(name: str, place: str, fun: Any) -> Iterator[str]:
+    if fun is not None and _is_known(fun):
+        yield (
+            "this function was traced before, under another wrapper or before clear_caches. Keep "
+            "what jit returned, and call that."
+        )
+        return
     times = _seen[name, place] = _seen.get((name, place), 0) + 1
     if times == 1:
         yield "it was not traced before."
@@ -49,6 +61,15 @@ def _first(name: str, place: str) -> Iterator[str]:
         "Make the function once, outside of the loop or the function that makes it, or give jit "
         "the same object."
     )
+
+
+def _is_known(fun: Any) -> bool:
+    try:
+        known = fun in _traced
+        _traced.add(fun)
+    except TypeError:  # it can't be hashed, or not be referenced weakly
+        return False
+    return known
 
 
 def nearest(key: "Key", known: Sequence["Key"], info: CallInfo) -> list[str]:
@@ -66,13 +87,18 @@ def _differences(key: "Key", other: "Key", info: CallInfo) -> Iterator[str]:
         before = CallInfo(info.traced_for, info.fun or _gone, old_tree, info.positions)
         yield from _structures(new_tree, old_tree, info.arg_names, before.arg_names)
     else:
-        for name, new, old in zip(info.arg_names, new_types, old_types, strict=True):
-            if new is not old and new != old:
-                yield f"  {name}: {how(new, old)}"
+        triples = zip(info.arg_names, new_types, old_types, strict=True)
+        changed = [(name, new, old) for name, new, old in triples if new is not old and new != old]
+        for name, new, old in changed[:_MOST]:
+            yield f"  {name}: {how(new, old)}"
+        if len(changed) > _MOST:
+            yield f"  and {len(changed) - _MOST} more arguments"
     yield from _static_changes(dict(new_statics), dict(old_statics), info)
     for what, new, old in zip(context_names(), new_context, old_context, strict=False):
         if new is not old and new != old:
-            yield f"  {what}: now {new!r}, before {old!r}"
+            yield f"  {what}: now {_shown(new)}, before {_shown(old)}"
+    if len(new_context) != len(old_context):
+        yield "  the contexts: make_user_context made another one, on which all programs depend"
 
 
 def _structures(
@@ -95,9 +121,17 @@ def _static_changes(new: dict[Any, Any], old: dict[Any, Any], info: CallInfo) ->
         now, before = new.get(where), old.get(where)
         if now == before:
             continue
-        shown = ("left out" if s is None else repr(s.value) for s in (now, before))
-        texts = [t if len(t) < 60 else f"{t[:57]}..." for t in shown]
+        texts = ["left out" if s is None else _shown(s.value) for s in (now, before)]
         yield f"  static argument {_parameter(where, info)}: now {texts[0]}, before {texts[1]}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value as text, also one of a class whose `repr` fails."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception as error:
+        text = f"a {type(value).__name__}, whose repr raises {type(error).__name__}"
+    return text if len(text) < 60 else f"{text[:57]}..."
 
 
 def _parameter(where: int | str, info: CallInfo) -> str:
@@ -187,8 +221,21 @@ def report_compile(name: str, key: tuple[Any, ...], known: Sequence[tuple[Any, .
     lines = [f"{name} is compiled again, for types it was compiled for before:"]
     for what, new, old in zip(_COMPILE_KEY, key, other, strict=True):
         if new != old:
-            lines.append(f"  {what}: {_change(new, old)}")
+            lines += [f"  {line}" for line in _changes(what, new, old)]
     log.warning("%s", "\n  ".join(lines))
+
+
+def _changes(what: str, new: Any, old: Any) -> Iterator[str]:
+    """Return lines on one part of the key of a compilation."""
+    if what == "the flags of the compiler":
+        for flag, now, before in zip(compile_flags(), new, old, strict=True):
+            if now != before:
+                yield f"the flag {flag.name}: now {now!r}, before {before!r}"
+    elif what == "the compiler options":
+        pairs = ({name: value for name, (_, value) in items} for items in (new, old))
+        yield "{}: now {}, before {}".format(what, *pairs)
+    else:
+        yield f"{what}: {_change(new, old)}"
 
 
 def _change(new: Any, old: Any) -> str:
