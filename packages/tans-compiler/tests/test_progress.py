@@ -80,3 +80,48 @@ def test_a_failing_compilation_ends_the_line(monkeypatch):
         tans.jit(lambda x: x + 1, compiler_options={"not_a_flag": 1})(1.0)
     shown = terminal.getvalue()
     assert shown == "" or shown.endswith("\x1b[2K")
+
+
+class Logger:
+    """What programs put in the place of stderr; it has no `isatty`."""
+
+    def write(self, text):
+        return len(text)
+
+
+class Refusing(Logger):
+    def isatty(self):
+        raise io.UnsupportedOperation("isatty")
+
+
+@pytest.mark.parametrize("stream", [Logger(), Refusing(), None])
+def test_streams_that_are_no_files(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream)
+    compile_something(5)
+
+
+class Request:
+    devices = (None, None)
+
+    def __init__(self, name):
+        self.name = name
+        self.module = tans.jit(lambda x: x).lower(1.0).compiler_ir()
+
+
+def test_the_line_has_no_control_characters_and_fits():
+    line = progress._Line(Request("a\nb\x1b[31m" + "n" * 300), Terminal())
+    text = line.text(3.0)
+    assert text.isprintable()
+    assert text.startswith("compiling a?b?[31mnnn")
+    assert len(text) < 100
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are POSIX's")
+@pytest.mark.parametrize("columns", [0, 20, 200])
+def test_the_line_is_not_wider_than_the_terminal(columns):
+    fcntl, pty, struct, termios = map(__import__, ("fcntl", "pty", "struct", "termios"))
+    controller, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with open(end, "w", encoding="utf-8") as stream, open(controller, "rb"):
+        line = progress._Line(Request("f"), stream)
+        assert line._width() == (columns - 1 if columns else 79)

@@ -1,5 +1,6 @@
 """A line on the terminal while a long compilation runs."""
 
+import os
 import sys
 import threading
 import time
@@ -10,6 +11,7 @@ from typing import Any, Final, TextIO
 DELAY: Final = 2.0  # seconds before the first line
 PERIOD: Final = 0.5  # seconds between two updates
 _ERASE: Final = "\r\x1b[2K"
+_NO_TERMINAL: Final = (OSError, ValueError, AttributeError)  # closed, gone, or another object
 
 
 def watch(request: Any) -> AbstractContextManager[None]:
@@ -22,7 +24,7 @@ def watch(request: Any) -> AbstractContextManager[None]:
     try:
         if stream is not None and stream.isatty():
             return _shown(request, stream)
-    except ValueError:  # the stream is closed
+    except _NO_TERMINAL:
         pass
     return nullcontext()
 
@@ -54,7 +56,7 @@ class _Line:
         if done.wait(DELAY):
             return
         while True:
-            self._write(_ERASE + self.text(time.perf_counter() - start))
+            self._write(_ERASE + self.text(time.perf_counter() - start)[: self._width()])
             if done.wait(PERIOD):
                 self._write(_ERASE)
                 return
@@ -62,17 +64,22 @@ class _Line:
     def text(self, seconds: float) -> str:
         devices = len(self._request.devices)
         where = f" for {devices} devices" if devices > 1 else ""
-        return (
-            f"compiling {self._request.name}{where}: {seconds:.0f} s, "
-            f"{self._instructions} instructions"
-        )
+        name = "".join(c if c.isprintable() else "?" for c in self._request.name[:40])
+        return f"compiling {name}{where}: {seconds:.0f} s, {self._instructions} instructions"
+
+    def _width(self) -> int:
+        """Return how much fits into one line, since only one is erased."""
+        try:
+            return max(os.get_terminal_size(self._stream.fileno()).columns - 1, 0) or 79
+        except _NO_TERMINAL:
+            return 79
 
     def _write(self, text: str) -> None:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError):
-            pass  # the terminal is gone; the compilation goes on
+        except _NO_TERMINAL:
+            pass  # the compilation goes on
 
 
 def count_operations(operation: Any) -> int:
