@@ -116,3 +116,55 @@ def test_the_server_is_one():
         profiler.stop_server()
     with pytest.raises(ValueError, match="without a profiler server"):
         profiler.stop_server()
+
+
+@pytest.mark.parametrize(
+    ("folder", "error", "text"),
+    [
+        (3, TypeError, "given log_dir=3 of type int"),
+        (b"x", TypeError, "expected a str or a Path"),
+        ("gs://bucket/x", OSError, "Mount storage"),
+        ("nul\0", OSError, "expected the path of a directory"),
+        (__file__, OSError, "can't be written"),
+        (__file__ + "/below", OSError, "expected a folder of yours"),
+    ],
+)
+def test_folders_are_checked_before_the_program_runs(tmp_path, monkeypatch, folder, error, text):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error) as caught:
+        profiler.start_trace(folder)
+    assert str(caught.value).startswith("profiler: given log_dir=")
+    assert text in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    with profiler.trace():  # nothing is left running
+        work()
+
+
+@pytest.mark.parametrize("options", [3, {}, "x"])
+def test_options_that_are_none(options):
+    with pytest.raises(TypeError, match=r"given profiler_options=.*expected ProfileOptions"):
+        profiler.start_trace("unused", profiler_options=options)
+    with pytest.raises(AttributeError, match="tracer_level"):
+        profiler.ProfileOptions().tracer_level = 1
+
+
+def test_annotate_function_of_no_function():
+    with pytest.raises(TypeError, match=r"annotate_function: given 3 .*expected a function"):
+        profiler.annotate_function(3)
+
+
+@pytest.mark.parametrize("port", [-1, 0, 1 << 16, "9999", None])
+def test_ports_that_are_none(port):
+    with pytest.raises(ValueError, match=r"start_server: given port=.*expected an int from 1"):
+        profiler.start_server(port)
+
+
+def test_a_taken_port_is_an_error():
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=rf"start_server: given port={port}.*Choose another"):
+            profiler.start_server(port)
+    with pytest.raises(ValueError, match="stop_server"):
+        profiler.stop_server()

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, override
 
-from tans_compiler import _jaxlib
+from tans_compiler import _jaxlib, folders
+from tans_compiler.profile_server import register_subprocess, start_server, stop_server
 from tans_xla.backend import get_client
 
 _log: Final = logging.getLogger("tans.profiler")
@@ -46,10 +47,9 @@ __all__ = [
 
 
 class _Current:
-    """The profile that is being recorded, and the server."""
+    """The profile that is being recorded."""
 
     recording: "ProfileSession | None" = None
-    server: Any = None
 
 
 _lock: Final = threading.Lock()
@@ -63,6 +63,8 @@ class ProfileOptions(_profiler.ProfileOptions):
       python_tracer_level: 0, or 1 for every Python call.
       enable_hlo_proto: whether the programs are part of the profile.
     """
+
+    __slots__ = ()  # a misspelt name is an error
 
 
 class ProfileSession:
@@ -103,8 +105,18 @@ class ProfileSession:
 
         Raises:
           RuntimeError: a profile is being recorded, by this object or another.
+          OSError: the folder can't be written.
+          TypeError: the folder is no path, or the options are none.
         """
         options = _profiler.ProfileOptions() if self._options is None else self._options
+        if not isinstance(options, _profiler.ProfileOptions):
+            raise TypeError(
+                f"profiler: given profiler_options={options!r} of type {type(options).__name__}, "
+                "expected ProfileOptions. Write options = tans.profiler.ProfileOptions() and set "
+                "its attributes."
+            )
+        if self._log_dir is not None:  # found out before the program runs, not after
+            self._log_dir = folders.make(self._log_dir, "profiler", "log_dir")
         get_client()  # a backend that starts later would be missing in the profile
         with _lock:
             if _Current.recording is not None:
@@ -143,6 +155,7 @@ class ProfileSession:
 
         Raises:
           RuntimeError: it has not stopped.
+          OSError: the folder can't be written.
         """
         del session_id
         if self._data is None:
@@ -167,8 +180,7 @@ def _running() -> RuntimeError:
 
 
 def _write(data: bytes, log_dir: os.PathLike[str] | str, perfetto: bool) -> None:
-    folder = Path(log_dir)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = folders.make(log_dir, "profiler", "log_dir")
     before = set(folder.rglob("*.trace.json.gz"))
     _profiler.export_to_xprof(ProfileData.from_serialized_xspace(data), str(folder))
     if not perfetto:
@@ -198,6 +210,7 @@ def start_trace(
 
     Raises:
       RuntimeError: a profile is being recorded already.
+      OSError: the folder can't be written.
     """
     session = ProfileSession(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     return session.start()
@@ -272,6 +285,11 @@ def annotate_function[**P, R](
       >>> annotate_function(len)([1, 2])
       2
     """
+    if not callable(func):
+        raise TypeError(
+            f"annotate_function: given {func!r} of type {type(func).__name__}, expected a "
+            "function. Pass the function itself, without calling it."
+        )
     shown = name or getattr(func, "__qualname__", getattr(func, "__name__", repr(func)))
 
     @functools.wraps(func)
@@ -298,43 +316,6 @@ def save_device_memory_profile(
     Path(filename).write_bytes(device_memory_profile(backend))
 
 
-def start_server(port: int, requires_backend: bool = True) -> Any:
-    """Start a server that viewers take profiles from.
-
-    Args:
-      port: on which it listens.
-      requires_backend: whether to start the backend first.
-
-    Raises:
-      ValueError: a server runs already.
-    """
-    with _lock:
-        if _Current.server is not None:
-            raise ValueError(
-                "start_server: given a process with a profiler server, expected at most one. Use "
-                "that one, or call stop_server first."
-            )
-        if requires_backend:
-            get_client()
-        _Current.server = _profiler.start_server(port)
-        return _Current.server
-
-
-def stop_server() -> None:
-    """Stop the server.
-
-    Raises:
-      ValueError: none runs.
-    """
-    with _lock:
-        if _Current.server is None:
-            raise ValueError(
-                "stop_server: given a process without a profiler server, expected one. Call "
-                "start_server first."
-            )
-        _Current.server = None
-
-
 def export_profile_data(
     profile_data: Any,
     log_dir: os.PathLike[str] | str,
@@ -351,16 +332,3 @@ def export_profile_data(
     profile_data.export_profile_data(
         log_dir, create_perfetto_link, create_perfetto_trace, session_id
     )
-
-
-def register_subprocess(pid: int, port: int) -> Callable[[], None]:
-    """Let profiles of this process include those of a subprocess with a server.
-
-    Args:
-      pid: its number.
-      port: of its profiler server.
-
-    Returns:
-      A function that ends it.
-    """
-    return _profiler.register_subprocess(pid, port)

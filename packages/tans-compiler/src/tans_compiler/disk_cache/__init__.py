@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tans_compiler._jaxlib import JaxRuntimeError, load_executable
 from tans_compiler.disk_cache import directory, entries, keys, signing
+from tans_compiler.folders import NoFolderError
 from tans_core import config
 from tans_core.errors import message
 
@@ -115,7 +116,7 @@ class DiskCache:
     def _complain(self, what: str, error: Exception) -> None:
         """Raise, or log each fault once; thousands of programs may meet the same one."""
         path = config.compilation_cache_dir.value
-        if not isinstance(error, directory.NoDirectoryError | signing.NoKeyError):
+        if not isinstance(error, NoFolderError | signing.NoKeyError):
             text = message(
                 "compilation cache",
                 f"jax_compilation_cache_dir={path!r}, where {what} failed ({error})",

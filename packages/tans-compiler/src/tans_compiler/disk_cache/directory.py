@@ -11,18 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from tans_compiler import folders
 from tans_core import config
-from tans_core.errors import message
 
 SUFFIX: Final = "-cache"
 _UNFINISHED: Final = ".unfinished"
 _ABANDONED: Final = 3600.0  # seconds after which an unfinished file is nobody's
 _log: Final = logging.getLogger("tans.compilation_cache")
 _tidied: Final[set[Path]] = set()  # where this process has removed unfinished files
-
-
-class NoDirectoryError(OSError):
-    """What the configuration names can't be a directory."""
 
 
 class NotAFileError(OSError):
@@ -33,7 +29,7 @@ def active() -> Path | None:
     """Return the directory that the configuration names; None when the cache is off.
 
     Raises:
-      NoDirectoryError: the name can't be that of a directory.
+      NoFolderError: the name can't be that of a directory.
     """
     path = config.compilation_cache_dir.value
     return _at_first_use(path) if path and config.enable_compilation_cache.value else None
@@ -43,28 +39,9 @@ def absolute(path: str) -> Path:
     """Return a path that means the same when the working directory changes.
 
     Raises:
-      NoDirectoryError: as `active`.
+      NoFolderError: as `active`.
     """
-    if "://" in path or "\0" in path:
-        raise NoDirectoryError(
-            message(
-                "compilation cache",
-                f"jax_compilation_cache_dir={path!r}",
-                "the path of a directory",
-                "Mount storage that is far away, and give the path where it is mounted.",
-            )
-        )
-    try:
-        return Path(path).expanduser().absolute()
-    except RuntimeError as error:  # nobody's home
-        raise NoDirectoryError(
-            message(
-                "compilation cache",
-                f"jax_compilation_cache_dir={path!r}",
-                "a path whose ~ is known",
-                "Write the directory without ~.",
-            )
-        ) from error
+    return folders.absolute(path, "compilation cache", "jax_compilation_cache_dir")
 
 
 _at_first_use: Final = functools.cache(absolute)
