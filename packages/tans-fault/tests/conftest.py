@@ -5,7 +5,6 @@ import os
 import queue
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tans_fault.coordinator import free_port
+
 PROGRAMS = Path(__file__).parent / "programs"
 HEARTBEAT = 4
 COLLECTIVE = 6
@@ -23,19 +24,6 @@ GRACE = 2.0
 BUSY = 12.0
 # A generous bound for anything that should take a moment, on a machine shared with others.
 SOON = 60.0
-
-
-def free_port() -> int:
-    """Return a port that is free together with the next one."""
-    for _ in range(100):
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port = first.getsockname()[1]
-            try:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            except OSError:
-                continue
-            return port
-    raise RuntimeError("no two free ports in a row")
 
 
 class Process:
@@ -148,7 +136,7 @@ class Job:
 
     def __init__(self, count: int, *, standalone: bool = False, recoverable: bool = True) -> None:
         self.count = count
-        self.port = free_port()
+        self.port = free_port("127.0.0.1")
         self.address = f"127.0.0.1:{self.port}"
         self.standalone = standalone
         self.recoverable = recoverable
@@ -160,7 +148,11 @@ class Job:
             options += "" if recoverable else " --no-recoverable"
             command = ["-m", "tans_fault.coordinator", *options.split()]
             self.coordinator = self.run(command, "coordinator")
-            self.coordinator.expect("coordinator listens")
+            try:
+                self.coordinator.expect("coordinator listens")
+            except BaseException:
+                self.end()
+                raise
 
     def run(self, arguments: list[str], name: str, env: dict[str, str] | None = None) -> Process:
         """Start a Python program."""

@@ -8,7 +8,9 @@ import threading
 import time
 
 import pytest
-from conftest import BUSY, COLLECTIVE, GRACE, HEARTBEAT, free_port
+from conftest import BUSY, COLLECTIVE, GRACE, HEARTBEAT
+
+from tans_fault.coordinator import free_port
 
 
 def test_A18_an_exception_in_one_body(job):
@@ -19,6 +21,7 @@ def test_A18_an_exception_in_one_body(job):
     second.expect("raised KeyError 'a local mistake'", COLLECTIVE + GRACE + BUSY)
     first.expect("raised JaxRuntimeError", COLLECTIVE + GRACE + BUSY)
     assert time.monotonic() - start < COLLECTIVE + GRACE + BUSY
+    assert [first.wait(), second.wait()] == [0, 0]
 
 
 @pytest.mark.faults
@@ -29,6 +32,7 @@ def test_A17_connections_between_processes_cut(job):
     for process in processes:
         process.expect("raised JaxRuntimeError", COLLECTIVE + GRACE + BUSY)
         assert not any(line.startswith("failed") for line in process.lines)
+    assert [process.wait() for process in processes] == [0, 0]
 
 
 @pytest.mark.faults
@@ -104,7 +108,7 @@ class Relay:
 @pytest.mark.faults
 def test_A16_a_process_cut_off_from_the_coordinator_ends_and_the_other_goes_on(job):
     made = job(2, standalone=True)  # it listens before the relay connects
-    port = free_port()
+    port = free_port("127.0.0.1")
     relays = [Relay(port + i, made.port + i) for i in range(2)]
     try:
         first = made.start("steps", 0, "1000000")

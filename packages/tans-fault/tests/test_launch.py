@@ -3,7 +3,10 @@
 import os
 import re
 import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Process
@@ -96,12 +99,194 @@ def test_sigterm_is_passed_on_and_all_end_well(launched):
     assert len(set(stopped)) == 1
 
 
+@pytest.fixture
+def workers(tmp_path):
+    """Function that launches a program given as text; what runs at the end is ended."""
+    made = []
+
+    def start(text, *arguments, options=(), script="program.py"):
+        path = tmp_path / script
+        path.write_text(text)
+        command = [sys.executable, "-m", "tans_fault.launch", "--timeout", "100", *options]
+        made.append(Process([*command, str(path), *arguments], {**os.environ}, "launcher"))
+        return made[-1]
+
+    yield start
+    for process in made:
+        process.close()
+
+
+def lines_of(process):
+    """What the workers said, without the coordinator."""
+    return [line for line in process.lines if re.match(r"\[\d+\]", line)]
+
+
+def test_lines_keep_their_bytes_and_get_their_number(workers):
+    text = (
+        "import os\n"
+        "os.write(1, 'grüße \N{SNOWMAN} '.encode()); os.write(1, b'half'); os.write(1, b'way\\n')\n"
+        "os.write(1, b'a\\rb\\n\\n'); os.write(2, b'no end')\n"
+    )
+    process = workers(text, options=["-n", "1"])
+    assert process.wait() == 0
+    # The test reads text, in which a carriage return ends a line too.
+    assert lines_of(process) == ["[0] grüße \N{SNOWMAN} halfway", "[0] a", "[0] ", "[0] no end"]
+
+
+def test_long_lines_of_several_workers_do_not_mix(workers):
+    text = "import os\nfor i in range(60): print(os.environ['TANS_LAUNCH_PROCESS_ID'] * 30_000)\n"
+    process = workers(text, options=["-n", "3"])
+    assert process.wait() == 0
+    found = lines_of(process)
+    assert sorted(found) == sorted(f"[{i}] {str(i) * 30_000}" for i in range(3) for _ in range(60))
+
+
+def test_arguments_reach_the_program_and_standard_input_is_empty(workers):
+    text = "import sys\nprint(sys.argv[1:], repr(sys.stdin.read()))\n"
+    given = ["--flag", "-n", "7", "a b", "--", "-x"]
+    process = workers(text, *given, options=["-n", "1"], script="with space.py")
+    assert process.wait() == 0
+    assert lines_of(process) == [f"[0] {given} ''"]
+
+
+def test_a_worker_that_ends_early_without_an_error_is_not_started_again(workers):
+    text = "import os, time\nprint('here', flush=True)\n"
+    text += "time.sleep(2.0 * (os.environ['TANS_LAUNCH_PROCESS_ID'] == '0'))\n"
+    process = workers(text, options=["-n", "2"])
+    assert process.wait() == 0
+    assert sorted(lines_of(process)) == ["[0] here", "[1] here"]
+
+
+def test_a_worker_with_a_status_is_started_again_as_often_as_allowed(workers):
+    process = workers("raise SystemExit(3)", options=["-n", "1", "--restarts", "2"])
+    assert process.wait() == 1
+    text = "\n".join(process.lines)
+    assert text.count("worker 0 ended with status 3") == 3
+    assert "given up after 2 restarts" in text
+
+
+CHILD = (
+    "import os, subprocess, sys, time\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+    "print('pids', os.getpid(), child.pid, flush=True)\n"
+)
+
+
+def runs(pid):
+    """Whether a process exists and is no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def pids(process):
+    """Wait for the numbers of a worker and of its child."""
+    return [int(part) for part in process.expect(r"pids (\d+) (\d+)").groups()]
+
+
+def expect_ended(numbers, seconds=20.0):
+    end = time.monotonic() + seconds
+    while any(map(runs, numbers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not [n for n in numbers if runs(n)]
+
+
+def test_what_a_worker_has_started_ends_with_it(workers):
+    process = workers(CHILD + "os.kill(os.getpid(), 9)\n", options=["-n", "1", "--restarts", "1"])
+    first = pids(process)
+    second = pids(process)
+    assert process.wait() == 1
+    expect_ended(first + second)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_and_leaves_nobody_behind(workers, number):
+    process = workers(CHILD + "time.sleep(1000)\n", options=["-n", "2"])
+    started = pids(process) + pids(process)
+    process.send(number)
+    assert process.wait() == 1
+    expect_ended(started)
+
+
+def test_a_second_signal_ends_all_at_once(workers):
+    text = "import signal, time\n"
+    text += "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('ready', flush=True)\n"
+    process = workers(text + "time.sleep(1000)\n", options=["-n", "1", "--grace", "90"])
+    process.expect("ready")
+    process.send(signal.SIGTERM)
+    assert process.still_runs(1.0)
+    process.send(signal.SIGTERM)
+    assert process.wait(30) == 1
+    assert "told to stop again" in "\n".join(process.lines)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+@pytest.mark.parametrize("kind", ["--standalone-coordinator", "--embedded-coordinator"])
+def test_a_launcher_that_is_killed_takes_its_workers_along(workers, kind):
+    text = "import os, time\nprint('pids', os.getpid(), os.getpid(), flush=True)\n"
+    process = workers(text + "time.sleep(1000)\n", options=["-n", "2", kind])
+    started = pids(process) + pids(process)
+    number = process.popen.pid
+    children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
+    process.kill()
+    expect_ended(started + list(map(int, children)))
+
+
+def test_the_time_limit_holds_when_nobody_reads(tmp_path):
+    program = tmp_path / "flood.py"
+    program.write_text("while True: print('x' * 1000)")
+    command = [sys.executable, "-m", "tans_fault.launch", "-n", "2", "--timeout", "6", str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(60) == 124
+
+
+def test_a_reader_that_went_away_does_not_end_the_job(tmp_path):
+    program, mark = tmp_path / "flood.py", tmp_path / "mark"
+    program.write_text(f"for _ in range(20_000): print('x' * 99)\nopen({str(mark)!r}, 'w')\n")
+    command = [
+        sys.executable,
+        "-m",
+        "tans_fault.launch",
+        "-n",
+        "1",
+        "--timeout",
+        "60",
+        str(program),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""
+    assert mark.exists()
+
+
 def test_a_missing_program_is_named(capsys):
     assert launch.main(["-n", "1", "no-such-file.py"]) == 2
     assert "no-such-file.py" in capsys.readouterr().err
 
 
 def test_the_number_of_workers_is_checked(capsys):
+    for count in ("0", "-1", "two", "1.5"):
+        with pytest.raises(SystemExit):
+            launch.main(["-n", count, "x.py"])
+        said = capsys.readouterr().err
+        assert f"given '{count}', expected a whole number of at least 1" in said
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--timeout=nan", "--timeout=-5", "--grace=inf", "--restart-delay=-1", "--restarts=-1"],
+)
+def test_numbers_that_mean_nothing_are_refused(capsys, option):
     with pytest.raises(SystemExit):
-        launch.main(["-n", "0", "x.py"])
-    assert "given '0', expected a whole number of at least 1" in capsys.readouterr().err
+        launch.main(["-n", "1", option, "x.py"])
+    assert f"given {option.partition('=')[2]!r}, expected a" in capsys.readouterr().err
+
+
+def test_a_coordinator_is_of_one_kind(capsys):
+    with pytest.raises(SystemExit):
+        launch.main(["-n", "1", "--embedded-coordinator", "--standalone-coordinator", "x.py"])
+    assert "not allowed with" in capsys.readouterr().err

@@ -29,6 +29,14 @@ def test_the_utilities_on_two_processes(job):
             r"nospec ValueError.*P\(\)",
             r"made \(6,\) \[0, 0, 0, 1, 1, 1\]",
             "reading JaxRuntimeError.*process_allgather",
+            rf"shapes .*TreesError.*float64\[{2 + me}\].* on processes \[{1 - me}\]; expected",
+            "dtypes .*TreesError",
+            "trees .*TreesError",
+            "functions .*TreesError.*another function",
+            rf"sizes AssertionError the weights: .*float64\[{2 + me}\]",
+            "object TypeError.*expected arrays of numbers",
+            "foreign ValueError.*none of them of this process",
+            r"after gave \[0, 1\]",
             "preempted gave False",
             rf"processes \[0, 1\] \[{2048 * (1 - me)}\]",
             "done",
@@ -44,6 +52,29 @@ def test_alone_the_utilities_need_no_job():
     assert multihost_utils.reached_preemption_sync_point(1) is False
     multihost_utils.sync_global_devices("x")
     multihost_utils.assert_equal(np.ones(2), "x")
+
+
+def test_what_no_process_can_send_is_refused():
+    with pytest.raises(TypeError, match="given a object, expected arrays of numbers"):
+        multihost_utils.process_allgather(object())
+    with pytest.raises(ValueError, match=r"processes \[\], none of them of this process, 0"):
+        multihost_utils.process_allgather(1.0, devices=[])
+    with pytest.raises(TypeError, match="name=3 is a int, expected a str"):
+        multihost_utils.sync_global_devices(3)
+
+
+def test_arrays_of_numpy_become_local_ones():
+    import tans
+
+    mesh = tans.make_mesh((1,), ("i",))
+    local = multihost_utils.global_array_to_host_local_array(np.ones(2), mesh, tans.P("i"))
+    assert local.tolist() == [1, 1]
+    for convert in (
+        multihost_utils.host_local_array_to_global_array,
+        multihost_utils.global_array_to_host_local_array,
+    ):
+        with pytest.raises(TypeError, match="global_mesh is a NoneType, expected a Mesh"):
+            convert(np.ones(2), None, tans.P("i"))
 
 
 def test_a_missing_spec_is_an_error():

@@ -70,7 +70,8 @@ def run(job, seed, folder):
             wait_for(watched, r"^change ")
         running[victim] = made.start("elastic", victim, *arguments, **env)
         first.append(running[victim])
-    assert [p.wait(2 * SOON) for p in running.values()] == [0] * len(running)
+    for process in running.values():
+        assert process.wait(2 * SOON) == 0, process.text
     finals = {line.split()[1] for p in running.values() for line in p.lines if "final " in line}
     assert len(finals) == 1
     return first, finals.pop()

@@ -1,13 +1,16 @@
 """Acceptance list: what can go wrong when a job starts; the store; errors of arguments."""
 
+import json
 import re
+import socket
 import time
 
 import pytest
-from conftest import BUSY, free_port
+from conftest import BUSY
 
-from tans_fault import distributed, live_devices
+from tans_fault import distributed, live_devices, roll_call
 from tans_fault.coordination import state
+from tans_fault.coordinator import free_port
 
 INIT = 3
 
@@ -36,6 +39,88 @@ def test_A13_a_wrong_address_is_an_error_and_not_an_abort(job):
     process = made.start("start", 1, str(INIT))
     process.expect("TimeoutError.*nothing listens at coordinator_address 127.0.0.1")
     assert process.wait() == 1
+
+
+def test_another_server_at_the_address_is_an_error_and_not_an_abort(job):
+    made = job(2)
+    with socket.create_server(("127.0.0.1", made.port)):
+        process = made.start("start", 1, str(INIT))
+        process.expect(
+            rf"RuntimeError.*something listens at .*:{made.port}, but nothing .*{made.port + 1}.*"
+            "expected a Tans coordinator.*Correct the address"
+        )
+        assert process.wait() == 1
+
+
+def test_an_answer_that_is_none_of_ours_is_shown(job):
+    made = job(2)
+    with (
+        socket.create_server(("127.0.0.1", made.port)),
+        socket.create_server(("127.0.0.1", made.port + 1)) as server,
+    ):
+        process = made.start("start", 1, str(INIT))
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n")
+            process.expect("RuntimeError.*b'HTTP/1.1 400 Bad.*expected one of a Tans coordinator")
+            assert process.wait() == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"[1]\n",
+        b'{"call": "tans roll call 2"}\n',
+        b'{"call": "tans roll call 2", "id": "x", "count": 2, "same": {}}\n',
+        b"x" * 200_000,
+    ],
+)
+def test_the_roll_call_survives_what_is_no_call(job, said):
+    made = job(2, standalone=True)
+    with socket.create_connection(("127.0.0.1", made.port + 1)) as stranger:
+        stranger.sendall(said)
+        processes = made.start_all("start", "30")
+        for process in processes:
+            process.expect("started")
+            assert process.wait() == 0
+    assert not any("Traceback" in line for line in made.coordinator.lines)
+
+
+def test_a_call_with_an_id_out_of_range_is_refused(job):
+    made = job(2, standalone=True)
+    call = {"call": roll_call.CALL, "id": 2, "count": 2, "same": {}}
+    with socket.create_connection(("127.0.0.1", made.port + 1)) as stranger:
+        stranger.sendall(json.dumps(call).encode() + b"\n")
+        assert json.loads(stranger.makefile().readline()) == {"refused": "count", "text": "2"}
+
+
+def test_connections_notice_a_machine_that_vanished():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        line = roll_call.connect("127.0.0.1", server.getsockname()[1], 1.0)
+        with line:
+            roll_call.keep_alive(line)
+            assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this Python has no IPv6")
+def test_a_job_on_an_address_of_version_6(job):
+    made = job(2)
+    made.address = f"[::1]:{made.port}"
+    try:
+        socket.create_server(("::1", made.port), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    for process in made.start_all("psum"):
+        process.expect("sum 3.0")
+        assert process.wait() == 0
+
+
+def test_after_a_shutdown_the_process_is_alone_again(job):
+    process = job(1).start("again", 0)
+    process.expect(r"alone \[1\.0, 1\.0\]")
+    assert process.wait() == 0
 
 
 def test_A19_an_id_that_is_taken_is_refused(job):
@@ -112,6 +197,29 @@ def test_A26_live_devices_outside_of_a_job():
             pass
 
 
+PLACE = {"coordinator_address": "127.0.0.1:1", "num_processes": 2, "process_id": 0}
+BAD_ADDRESSES = ["h:0", "h:65535", "h:x", "h:", ":1", "h::1:80", " h:80", "h", 5, "::1"]
+BAD_VALUES = [
+    ("initialization_timeout", 0, ValueError),
+    ("initialization_timeout", "3", TypeError),
+    ("heartbeat_timeout_seconds", -1, ValueError),
+    ("heartbeat_timeout_seconds", 1.5, TypeError),
+    ("shutdown_timeout_seconds", -1, ValueError),
+    ("collective_timeout_seconds", 0, ValueError),
+    ("num_processes", 0, ValueError),
+    ("process_id", True, TypeError),
+    ("partition_index", -1, ValueError),
+    ("slice_index", "x", TypeError),
+    ("recoverable", "yes", TypeError),
+    ("start_service", 1, TypeError),
+    ("local_device_ids", [], ValueError),
+    ("local_device_ids", [0, 0], ValueError),
+    ("local_device_ids", "0", TypeError),
+    ("local_device_ids", [-1], ValueError),
+    ("coordinator_bind_address", "nowhere", ValueError),
+]
+
+
 @pytest.mark.parametrize(
     ("given", "error", "facts"),
     [
@@ -128,6 +236,11 @@ def test_A26_live_devices_outside_of_a_job():
             "host:port",
         ),
         ({"cluster_detection_method": "nope"}, ValueError, "'nope'.*'slurm'"),
+        *((PLACE | {"coordinator_address": a}, ValueError, "host:port") for a in BAD_ADDRESSES),
+        *(
+            (PLACE | {name: value}, error, rf"{name}=.*expected")
+            for name, value, error in BAD_VALUES
+        ),
         (
             {
                 "coordinator_address": "h:1",
@@ -164,12 +277,26 @@ def test_bad_arguments_leave_nothing_behind(given, error, facts):
     assert state.roll is None
 
 
+@pytest.mark.parametrize(
+    "name", ["HEARTBEAT_TIMEOUT_SECONDS", "COLLECTIVE_TIMEOUT_SECONDS", "PARTITION_INDEX"]
+)
+def test_bad_variables_are_named(monkeypatch, name):
+    from tans_xla import backend
+
+    if backend.is_started():
+        backend.drop_backend()
+    monkeypatch.setenv(f"JAX_{name}", "7x")
+    with pytest.raises(ValueError, match=rf"JAX_{name} is '7x', expected a whole number"):
+        distributed.initialize(**PLACE, recoverable=True)
+    assert not state.recoverable
+
+
 def test_initialize_after_the_first_device_is_refused():
     from tans_xla import backend
 
     backend.devices()
     with pytest.raises(RuntimeError, match="first use of a device"):
-        distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
+        distributed.initialize(f"127.0.0.1:{free_port('127.0.0.1')}", 1, 0)
 
 
 def test_shutdown_of_no_job_does_nothing():

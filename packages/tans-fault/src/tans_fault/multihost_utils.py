@@ -4,6 +4,7 @@ Each function is called by all processes that own one of its ``devices``, all de
 After a failure pass the live ones: a collective over a dead process can only fail.
 """
 
+import hashlib
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,6 +41,7 @@ __all__ = [
 type Tree = Any  # a tree of arrays
 type Device = Any
 _AXIS = "tans_processes"
+_DIGEST_BYTES = 16
 
 
 def broadcast_one_to_all(
@@ -55,6 +57,10 @@ def broadcast_one_to_all(
     Returns:
       Tree of NumPy arrays, bit for bit those of the source.
 
+    Raises:
+      TypeError: a leaf is no array of numbers or text.
+      ValueError: structures, shapes or dtypes differ between processes.
+
     Example:
       >>> broadcast_one_to_all({"a": np.float32(3)})
       {'a': array(3., dtype=float32)}
@@ -65,7 +71,8 @@ def broadcast_one_to_all(
     if len(chosen) == 1:
         return tree.map(np.asarray, in_tree)
     leaves, structure = tree.flatten(in_tree)
-    arrays = [np.asarray(leaf) for leaf in leaves]
+    arrays = [_plain("broadcast_one_to_all", leaf) for leaf in leaves]
+    _check_same("broadcast_one_to_all", structure, arrays, chosen)
     data = b"".join(a.tobytes() for a in arrays)
     summed = _sum(np.frombuffer(data if is_source else bytes(len(data)), np.uint8), chosen)
     parts = np.split(summed, np.cumsum([a.nbytes for a in arrays])[:-1])
@@ -89,18 +96,28 @@ def process_allgather(
       Tree of NumPy arrays of shape ``[processes, ...]``, or ``[processes * n, ...]`` if tiled.
 
     Raises:
-      ValueError: an array over several processes with ``tiled=False``.
+      TypeError: a leaf is no array of numbers or text.
+      ValueError: an array over several processes with ``tiled=False``; structures, shapes or dtypes
+        differ between processes.
 
     Example:
       >>> process_allgather(np.ones(2, np.float32))
       array([[1., 1.]], dtype=float32)
     """
     chosen = _first_devices(devices)
-    return tree.map(lambda leaf: _gather(leaf, tiled, chosen), in_tree)
+    leaves, structure = tree.flatten(in_tree)
+    leaves = [leaf if _is_spread(leaf) else _plain("process_allgather", leaf) for leaf in leaves]
+    if len(chosen) > 1:
+        _check_same("process_allgather", structure, leaves, chosen)
+    return structure.unflatten([_gather(leaf, tiled, chosen) for leaf in leaves])
+
+
+def _is_spread(leaf: Any) -> bool:
+    return isinstance(leaf, ArrayImpl) and not leaf.is_fully_addressable
 
 
 def _gather(leaf: Any, tiled: bool, chosen: list[Device]) -> np.ndarray:
-    if isinstance(leaf, ArrayImpl) and not leaf.is_fully_addressable:
+    if _is_spread(leaf):
         if not tiled:
             raise ValueError(
                 f"process_allgather: given an array of type {leaf.aval.str_short()} over devices "
@@ -111,11 +128,7 @@ def _gather(leaf: Any, tiled: bool, chosen: list[Device]) -> np.ndarray:
     array = np.asarray(leaf)
     if len(chosen) == 1:
         return array if tiled else array[None]
-    mine = [d.process_index for d in chosen].index(backend.process_index())
-    padded = np.zeros((len(chosen), array.nbytes), np.uint8)
-    padded[mine] = np.frombuffer(array.tobytes(), np.uint8)
-    rows = _sum(padded.reshape(-1), chosen).reshape(padded.shape)
-    pieces = [_from_bytes(row, array) for row in rows]
+    pieces = [_from_bytes(row, array) for row in _rows(array.tobytes(), chosen)]
     return np.concatenate([np.atleast_1d(p) for p in pieces]) if tiled else np.stack(pieces)
 
 
@@ -134,7 +147,13 @@ def sync_global_devices(name: str, *, devices: Sequence[Device] | None = None) -
 
     Raises:
       AssertionError: the names differ.
+      TypeError: the name is no text.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"sync_global_devices: name={name!r} is a {type(name).__name__}, expected a str. "
+            "Write str(name)."
+        )
     assert_equal(
         np.uint32(zlib.crc32(name.encode())),
         f"sync_global_devices: the name {name!r} of this process",
@@ -148,9 +167,13 @@ def assert_equal(
     """Check that all processes have the same values.
 
     Raises:
-      AssertionError: they differ; on the processes whose values differ from the first one's.
+      AssertionError: they differ; on the processes whose values differ from the first one's, or on
+        all if structures, shapes or dtypes differ.
     """
-    expected = broadcast_one_to_all(in_tree, devices=devices)
+    try:
+        expected = broadcast_one_to_all(in_tree, devices=devices)
+    except DifferentTreesError as error:
+        raise AssertionError(f"{fail_message or 'assert_equal'}: {error}") from None
     same = tree.map(
         lambda a, b: np.array_equal(np.asarray(a), b, equal_nan=False), in_tree, expected
     )
@@ -189,16 +212,19 @@ def host_local_array_to_global_array(local_inputs: Tree, global_mesh: Mesh, pspe
       pspecs: partition spec of each, or one for all.
 
     Raises:
-      ValueError: a spec is None.
+      TypeError: the mesh is none.
+      ValueError: a spec is None, or does not fit.
     """
 
     def convert(spec: PartitionSpec, local: Any) -> Any:
         sharding = NamedSharding(global_mesh, spec)
-        if isinstance(local, ArrayImpl) and not local.is_fully_addressable:
+        if _is_spread(local):
             return local
         return make_array_from_process_local_data(sharding, np.asarray(local))
 
-    return _map_specs("host_local_array_to_global_array", convert, pspecs, local_inputs)
+    name = "host_local_array_to_global_array"
+    _check_mesh(name, global_mesh)
+    return _map_specs(name, convert, pspecs, local_inputs)
 
 
 def global_array_to_host_local_array(global_inputs: Tree, global_mesh: Mesh, pspecs: Any) -> Tree:
@@ -210,21 +236,34 @@ def global_array_to_host_local_array(global_inputs: Tree, global_mesh: Mesh, psp
       pspecs: partition spec of each, or one for all.
 
     Raises:
-      ValueError: a spec is None.
+      TypeError: the mesh is none.
+      ValueError: a spec is None, or does not fit.
     """
+    name = "global_array_to_host_local_array"
+    _check_mesh(name, global_mesh)
     mesh = global_mesh.local_mesh
 
-    def convert(spec: PartitionSpec, whole: ArrayImpl) -> Any:
-        if isinstance(whole, ArrayImpl) and whole.is_fully_addressable:
-            return whole
+    def convert(spec: PartitionSpec, whole: Any) -> Any:
         local = NamedSharding(mesh, spec)
+        if not isinstance(whole, ArrayImpl):
+            return make_array_from_process_local_data(local, _plain(name, whole))
+        if whole.is_fully_addressable:
+            return whole
         shards = whole.addressable_shards
         shape = _shape_of_parts([s.index for s in shards], whole.shape)
         return make_array_from_single_device_arrays(
             shape, local, [s.data for s in shards], dtype=whole.dtype
         )
 
-    return _map_specs("global_array_to_host_local_array", convert, pspecs, global_inputs)
+    return _map_specs(name, convert, pspecs, global_inputs)
+
+
+def _check_mesh(name: str, mesh: Any) -> None:
+    if not isinstance(mesh, Mesh):
+        raise TypeError(
+            f"{name}: global_mesh is a {type(mesh).__name__}, expected a Mesh. Make one with "
+            "make_mesh."
+        )
 
 
 def _map_specs(name: str, convert: Callable[..., Any], pspecs: Any, inputs: Tree) -> Tree:
@@ -244,11 +283,62 @@ def _shape_of_parts(indices: list[tuple[slice, ...]], shape: tuple[int, ...]) ->
     return tuple(sum(stop - start for start, stop in found) for found in spans)
 
 
+class DifferentTreesError(ValueError):
+    """Processes gave trees of different structures, shapes or dtypes."""
+
+
+def _check_same(name: str, structure: Any, leaves: list[Any], chosen: list[Device]) -> None:
+    """Compare, over processes, what is called with what kind of tree; a sum would mix them up.
+
+    Raises:
+      DifferentTreesError: they differ; on all processes.
+    """
+    shown = f"{structure} of {[f'{leaf.dtype}{list(leaf.shape)}' for leaf in leaves]}"
+    rows = _rows(hashlib.sha256(f"{name} {shown}".encode()).digest()[:_DIGEST_BYTES], chosen)
+    mine = rows[_place(chosen)]
+    others = [d.process_index for d, row in zip(chosen, rows, strict=True) if (row != mine).any()]
+    if others:
+        raise DifferentTreesError(
+            f"{name}: given {shown} here and something else, or another function, on processes "
+            f"{others}; expected the same structure, shapes and dtypes on all. Call it in the same "
+            "way everywhere."
+        )
+
+
+def _plain(name: str, leaf: Any) -> np.ndarray:
+    """Return a leaf as an array whose bytes are its values."""
+    array = np.asarray(leaf)
+    if array.dtype.hasobject:
+        raise TypeError(
+            f"{name}: given a {type(leaf).__name__}, expected arrays of numbers. Send its parts, "
+            "or bytes as np.frombuffer(data, np.uint8)."
+        )
+    return array
+
+
+def _place(chosen: list[Device]) -> int:
+    """Return the place of this process among those that take part."""
+    return [d.process_index for d in chosen].index(backend.process_index())
+
+
+def _rows(data: bytes, chosen: list[Device]) -> np.ndarray:
+    """Return the bytes of all processes, equally many each, as rows."""
+    padded = np.zeros((len(chosen), len(data)), np.uint8)
+    padded[_place(chosen)] = np.frombuffer(data, np.uint8)
+    return _sum(padded.reshape(-1), chosen).reshape(padded.shape)
+
+
 def _first_devices(devices: Sequence[Device] | None) -> list[Device]:
-    """Return one device of each process, in the order of processes."""
+    """Return one device of each process, in the order of processes; one must be of this process."""
     found: dict[int, Device] = {}
-    for device in sorted(devices or backend.devices(), key=lambda d: d.id):
+    for device in sorted(backend.devices() if devices is None else devices, key=lambda d: d.id):
         found.setdefault(device.process_index, device)
+    me = backend.process_index()
+    if me not in found:
+        raise ValueError(
+            f"multihost_utils: given devices of the processes {sorted(found)}, none of them of "
+            f"this process, {me}; expected at least one. Call it only on those, or add a device."
+        )
     return [found[process] for process in sorted(found)]
 
 

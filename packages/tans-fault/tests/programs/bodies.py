@@ -3,14 +3,13 @@
 ``bug``: an exception. ``partition``: the connections between the processes are cut.
 """
 
-import os
 import sys
 
 from cutting import cut_connections
 from joining import ID, join, say, total
 
 import tans
-from tans_fault import ProcessFailureError, live_devices
+from tans_fault import ProcessFailureError, distributed, live_devices
 
 join()
 
@@ -29,4 +28,4 @@ for step in range(4):
         say(f"raised {type(error).__name__} {str(error).splitlines()[0][:90]}")
         break
 say("end")
-os._exit(0)
+distributed.shutdown()  # process 0 waits: its end would take the coordinator from the other
