@@ -11,6 +11,7 @@ import tans
 import tans.numpy as jnp
 from tans.experimental.serialize_executable import deserialize_and_load, serialize
 from tans.sharding import NamedSharding
+from tans_compiler import serialize_executable
 
 X = np.arange(3, dtype=np.float32)
 
@@ -108,11 +109,55 @@ def test_wrong_numbers_and_versions_are_refused():
     data, ins, outs = serialize(compiled(lambda x: x * 2, X))
     with pytest.raises(ValueError, match="given 2 devices for <lambda>, expected 1"):
         deserialize_and_load(data, ins, outs, execution_devices=tans.devices()[:2])
-    parts = list(pickle.loads(data))
-    parts[1] = "0.0.1"
-    with pytest.raises(ValueError, match=r"compiled with jaxlib 0\.0\.1"):
-        deserialize_and_load(pickle.dumps(tuple(parts)), ins, outs)
-    parts = list(pickle.loads(data))
-    parts[2] = "tpu"
-    with pytest.raises(ValueError, match="a program for tpu, expected one for cpu"):
-        deserialize_and_load(pickle.dumps(tuple(parts)), ins, outs)
+    parts = serialize_executable._unpacked(data)
+    for other, text in (
+        ({"jaxlib": "0.0.1"}, r"compiled with jaxlib 0\.0\.1"),
+        ({"platform": "tpu"}, "a program for tpu, expected one for cpu"),
+        ({"form": 99}, "in form 99, expected form 1"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            deserialize_and_load(serialize_executable._packed(parts._replace(**other)), ins, outs)
+
+
+DAMAGES = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "longer": lambda data: data + b"x",
+    "one bit": lambda data: data[:-200] + bytes([data[-200] ^ 1]) + data[-199:],
+    "noise": lambda data: b"\x80" * 500,
+    "pickle": lambda data: pickle.dumps({"a": 1}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_bytes_are_refused_before_they_are_read(damage, monkeypatch):
+    data, ins, outs = serialize(compiled(lambda x: x * 2, X))
+    monkeypatch.setattr(pickle, "loads", lambda data: pytest.fail("read"))
+    with pytest.raises(ValueError, match=r"damaged or hold no program, expected .*Write"):
+        deserialize_and_load(damage(data), ins, outs)
+
+
+@pytest.mark.parametrize("given", [None, 3, tans.jit(lambda x: x), tans.jit(lambda x: x).lower(X)])
+def test_only_compiled_programs_are_written(given):
+    with pytest.raises(TypeError, match=r"serialize: given .*expected a compiled program"):
+        serialize(given)
+
+
+def test_arguments_of_other_kinds():
+    data, ins, outs = serialize(compiled(lambda x: (x, x), X))
+    with pytest.raises(TypeError, match="expected the bytes"):
+        deserialize_and_load((data, ins, outs), ins, outs)
+    for trees in ((None, outs), (ins, None), (outs, ins), ("x", "y")):
+        with pytest.raises(ValueError, match="Pass what serialize returned"):
+            deserialize_and_load(data, *trees)
+    for devices in (3, ["cpu"], tans.devices()[0]):
+        with pytest.raises(TypeError, match="expected a sequence of devices"):
+            deserialize_and_load(data, ins, outs, execution_devices=devices)
+
+
+def test_one_device_does_not_stand_for_several():
+    mesh = tans.make_mesh((2,), ("x",))
+    x = tans.device_put(jnp.arange(4.0), NamedSharding(mesh, tans.P("x")))
+    written = serialize(compiled(lambda x: x * 2, x))
+    with pytest.raises(ValueError, match="given 1 devices for <lambda>, expected 2"):
+        deserialize_and_load(*written, execution_devices=tans.devices()[:1] * 2)

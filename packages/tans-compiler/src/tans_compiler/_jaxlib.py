@@ -13,6 +13,7 @@ from jaxlib import _jax as jaxlib_core
 from jaxlib import version as jaxlib_version
 from jaxlib import xla_client
 
+Device = xla_client.Device
 JaxRuntimeError = jaxlib_core.JaxRuntimeError
 VERSION: Final[str] = jaxlib_version.__version__
 

@@ -1,15 +1,17 @@
 """Compiled programs as bytes: compile once, run in other processes on the same kind of hardware.
 
-The bytes hold machine code, which loading maps into the process: load only what you trust.
+The bytes hold machine code, which loading maps into the process: load only what you trust. A
+checksum in front tells damaged ones, not hostile ones.
 """
 
+import hashlib
 import pickle
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tans_compiler._jaxlib import VERSION, load_executable
+from tans_compiler._jaxlib import VERSION, Device, load_executable
 from tans_core import ClosedJaxpr
 from tans_core.jaxpr import Jaxpr, Var
 from tans_core.mesh import Mesh
@@ -25,6 +27,8 @@ from tans_xla.stages import Compiled
 __all__ = ["deserialize_and_load", "serialize"]
 
 _FORMAT: Final = 1
+_MARK: Final = b"TANSEXE1"
+_DIGEST: Final = slice(len(_MARK), len(_MARK) + hashlib.sha256().digest_size)
 
 
 class _Parts(NamedTuple):
@@ -54,6 +58,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
       compiled: what ``jit(f).lower(...).compile()`` returned, also for absent hardware.
 
     Raises:
+      TypeError: it is no compiled program.
       ValueError: the program calls Python functions, has effects, or takes refs; or its shardings
         are not named ones.
 
@@ -64,11 +69,16 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
       >>> float(deserialize_and_load(*written)(4.0))
       8.0
     """
+    if not isinstance(compiled, Compiled):
+        raise TypeError(
+            f"serialize: given {compiled!r} of type {type(compiled).__name__}, expected a compiled "
+            "program. Write serialize(jit(f).lower(...).compile())."
+        )
     executable = compiled._executable
     lowered, placement = executable.lowered, executable.placement
     program: Any = compiled._program
     if isinstance(program, _StoredProgram):  # what was loaded can't be written by the compiler
-        return pickle.dumps(tuple(program.parts)), compiled.in_tree, compiled.out_tree
+        return _packed(program.parts), compiled.in_tree, compiled.out_tree
     if not executable.is_pure or program.has_refs:
         raise ValueError(
             f"serialize: given {lowered.name}, which calls Python functions, has effects or takes "
@@ -95,7 +105,39 @@ def serialize(compiled: Compiled) -> tuple[bytes, Any, Any]:
         len(placement.devices),
         compiled.donate_argnums,
     )
-    return pickle.dumps(tuple(parts)), compiled.in_tree, compiled.out_tree
+    return _packed(parts), compiled.in_tree, compiled.out_tree
+
+
+def _packed(parts: _Parts) -> bytes:
+    content = pickle.dumps(tuple(parts))
+    return _MARK + hashlib.sha256(content).digest() + content
+
+
+def _unpacked(serialized: Any) -> _Parts:
+    if not isinstance(serialized, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"deserialize_and_load: given {type(serialized).__name__}, expected the bytes that "
+            "serialize returned first. Write deserialize_and_load(*serialize(compiled))."
+        )
+    data = bytes(serialized)
+    content = data[_DIGEST.stop :]
+    if data[: len(_MARK)] != _MARK or data[_DIGEST] != hashlib.sha256(content).digest():
+        raise ValueError(
+            f"deserialize_and_load: given {len(data)} bytes that are damaged or hold no program, "
+            "expected those that serialize returned. Write the program again."
+        )
+    form, version, *rest = pickle.loads(content)
+    if form != _FORMAT:
+        raise ValueError(
+            f"deserialize_and_load: given a program in form {form}, expected form {_FORMAT}, which "
+            "this version of tans-compiler reads. Load it with the version that wrote it."
+        )
+    if version != VERSION:
+        raise ValueError(
+            f"deserialize_and_load: given a program compiled with jaxlib {version}, expected one "
+            f"of jaxlib {VERSION}, which is installed. Compile it again, or install that one."
+        )
+    return _Parts(form, version, *rest)
 
 
 def _written(sharding: Any, name: str) -> Any:
@@ -130,21 +172,34 @@ def deserialize_and_load(
       The program; call it as the one that was written.
 
     Raises:
-      ValueError: another version of jaxlib or another platform wrote it, or the number of devices
-        is wrong.
+      TypeError: an argument is of another kind.
+      ValueError: the bytes are damaged, another version of jaxlib or another platform wrote them,
+        or the structures or the number of devices are not those of the program.
     """
-    parts = _Parts(*pickle.loads(serialized))
-    if parts.form != _FORMAT or parts.jaxlib != VERSION:
-        raise ValueError(
-            f"deserialize_and_load: given a program compiled with jaxlib {parts.jaxlib}, expected "
-            f"one of jaxlib {VERSION}, which is installed. Compile it again, or install that one."
-        )
+    parts = _unpacked(serialized)
+    for name, tree, avals in (
+        ("in_tree", in_tree, parts.in_avals[len(parts.consts) :]),
+        ("out_tree", out_tree, parts.out_avals),
+    ):
+        count = getattr(tree, "num_leaves", None)
+        if count != len(avals):
+            raise ValueError(
+                f"deserialize_and_load: given {name}={tree} for {parts.name}, expected a structure "
+                f"of {len(avals)} arrays. Pass what serialize returned with the bytes."
+            )
     if execution_devices is None:
         execution_devices = devices_of(get_client(backend))[: parts.device_count]
+    if not isinstance(execution_devices, Sequence) or not all(
+        isinstance(d, Device) for d in execution_devices
+    ):
+        raise TypeError(
+            f"deserialize_and_load: given execution_devices={execution_devices!r}, expected a "
+            "sequence of devices. Write tans.devices()[:1]."
+        )
     chosen = tuple(execution_devices)
-    if len(chosen) != parts.device_count:
+    if len(set(chosen)) != parts.device_count or len(chosen) != parts.device_count:
         raise ValueError(
-            f"deserialize_and_load: given {len(chosen)} devices for {parts.name}, expected "
+            f"deserialize_and_load: given {len(set(chosen))} devices for {parts.name}, expected "
             f"{parts.device_count}, as it was compiled for. Pass execution_devices."
         )
     if chosen[0].platform != parts.platform:
