@@ -163,4 +163,9 @@ def trace(
     """Return the sums of diagonals of matrices; see `diagonal`."""
     if out is not None:
         raise NotImplementedError("trace: given out=, expected None: arrays can't be written to.")
+    _check_matrix(a, "trace")
+    if len({canonicalize_axis(x, typeof(a).ndim, "trace") for x in (axis1, axis2)}) < 2:
+        raise ValueError(f"trace: given axis {axis1} twice, expected two dimensions.")
+    if not hasattr(offset, "__index__"):
+        raise ValueError(f"trace: given offset={offset!r}, expected an integer. Round it first.")
     return sum_(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)

@@ -25,7 +25,8 @@ type Array = Any
 def _sequence(arrays: Any, where: str) -> Sequence[Any]:
     if hasattr(arrays, "shape"):
         if not arrays.ndim:
-            raise ValueError(f"{where}: given a scalar, expected a sequence of arrays.")
+            error = TypeError if where == "stack" else ValueError
+            raise error(f"{where}: given a scalar, expected a sequence of arrays.")
         return list(arrays)
     items = list(arrays)
     if not items:
@@ -210,7 +211,8 @@ def _split_at(ary: ArrayLike, where: Any, axis: int, name: str, exact: bool) -> 
     else:
         parts = operator.index(where)
         if parts <= 0 or (exact and n % parts):
-            raise ValueError(
+            error = ValueError if parts else ZeroDivisionError
+            raise error(
                 f"{name}: given {parts} parts of a dimension of size {n}, expected a number that "
                 "divides it. Use array_split for unequal parts."
             )

@@ -191,13 +191,13 @@ def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
       axes: old position of each new dimension.
 
     Raises:
-      TypeError: `axes` does not name each dimension once.
-      ValueError: an axis is out of range.
+      TypeError: `axes` does not name each dimension.
+      ValueError: an axis is out of range, or named twice.
     """
     check_arraylike("permute_dims", a)
     if axes is None:
         raise TypeError("permute_dims: given axes=None, expected ints. Use transpose to reverse.")
-    return _permuted("permute_dims", a, tuple(axes))
+    return _permuted("permute_dims", a, canonicalize_axes(axes, typeof(a).ndim, "permute_dims"))
 
 
 def matrix_transpose(x: ArrayLike, /) -> Array:

@@ -283,7 +283,11 @@ def eye(
     if min(shape) < 0:
         raise ValueError(f"eye: given the shape {shape}, expected sizes of at least 0.")
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "eye")
-    out = _eye(shape=shape, k=operator.index(_concrete(k, "eye", "k")), dtype=target)
+    try:
+        k = operator.index(_concrete(k, "eye", "k"))
+    except TypeError:
+        raise ValueError(f"eye: given k={k!r}, expected an integer. Round it first.") from None
+    out = _eye(shape=shape, k=k, dtype=target)
     return out if device is None else device_put(out, device)
 
 

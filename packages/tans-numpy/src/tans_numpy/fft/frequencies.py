@@ -29,7 +29,10 @@ def _frequencies(d: Any, *, n: int, dtype: Any, half: bool) -> Array:
 
 def _spaced(name: str, n: int, d: Any, dtype: Any, device: Any, half: bool) -> Array:
     check_arraylike(name, d)
-    n = operator.index(n)
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise TypeError(f"{name}: given n={n!r}, expected an integer. Round it first.") from None
     if n < 0 or (typeof(d).ndim and typeof(d).size != 1):
         raise ValueError(
             f"{name}: given n={n} and a spacing of shape {typeof(d).shape}, expected n of at least "
