@@ -32,6 +32,8 @@ from tans_core.values import typeof
 from tans_lax.mesh import reshard_array
 from tans_lax.mesh.states import vary_like
 from tans_lax.rows import zeros_like_aval
+from tans_lax.sizes import size_value
+from tans_xla.sizes import Size, has_symbolic
 
 type Function = Callable[..., Any]
 type Pytree = Any
@@ -215,14 +217,26 @@ def _standard_basis(template: Pytree) -> Pytree:
         if dtype == float0:
             basis.append(np.zeros((total, *shape), float0))
         else:
-            block = np.zeros((total, size), dtype)
-            block[row : row + size] = np.eye(size, dtype=dtype)
+            block = _unit_rows(total, size, row, dtype)
             basis.append(_lying_like(block.reshape(total, *shape), aval))
         row += size
     return treedef.unflatten(basis)
 
 
-def _lying_like(rows: np.ndarray, aval: Any) -> Any:
+def _unit_rows(total: Size, size: Size, row: Size, dtype: Any) -> Any:
+    """Return rows of zeros, but for the unit vectors that start at one of them."""
+    if has_symbolic((total, size, row)):
+        int32 = np.dtype(np.int32)
+        rows = lax.broadcasted_iota(int32, (total, size), 0)
+        columns = lax.broadcasted_iota(int32, (total, size), 1)
+        ones = lax.eq(lax.sub(rows, size_value(row, int32)), columns)
+        return lax.convert_element_type(ones, dtype)
+    block = np.zeros((total, size), dtype)
+    block[row : row + size] = np.eye(size, dtype=dtype)
+    return block
+
+
+def _lying_like(rows: Any, aval: Any) -> Any:
     """Give stacked unit vectors the sharding of the type of one of them."""
     if aval.is_sharded and any(p is not None for p in aval.sharding.spec.partitions):
         spec = PartitionSpec(None, *aval.sharding.spec.partitions)

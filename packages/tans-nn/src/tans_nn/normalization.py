@@ -16,6 +16,7 @@ from tans_numpy.operands import (
     promote_dtypes_inexact,
 )
 from tans_xla import composite
+from tans_xla.sizes import Size, as_size
 
 __all__ = ("log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize")
 
@@ -164,8 +165,8 @@ def one_hot(
     return lax.convert_element_type(jnp.equal(x, lax.axis_index(axis)), dtype)
 
 
-def _class_count(num_classes: Any) -> int:
-    count = num_classes.__index__() if hasattr(num_classes, "__index__") else None
+def _class_count(num_classes: Any) -> Size:
+    count = as_size(num_classes) if hasattr(num_classes, "__index__") else None
     if count is None or count < 0:
         raise TypeError(
             f"one_hot: given num_classes={num_classes!r}, expected an integer of at least 0 that "

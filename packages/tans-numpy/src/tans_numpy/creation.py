@@ -26,6 +26,7 @@ from tans_numpy.operands import (
     promote_dtypes,
 )
 from tans_xla import device_put
+from tans_xla.sizes import is_symbolic
 from tans_xla.transfer.place import put_numpy
 
 type ArrayLike = Any
@@ -303,9 +304,7 @@ def as_shape(shape: Shape, where: str) -> tuple[int, ...]:
       TypeError: a size is not an integer, or negative.
     """
     try:
-        out = tuple(
-            size if hasattr(size, "size_emitter") else size.__index__() for size in sizes_of(shape)
-        )
+        out = tuple(size if is_symbolic(size) else size.__index__() for size in sizes_of(shape))
     except AttributeError:
         raise TypeError(
             f"{where}: given the shape {shape!r}, expected integers. Convert sizes with int(n)."

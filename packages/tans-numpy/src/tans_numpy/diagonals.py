@@ -8,12 +8,14 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_lax.mesh.specs import partitions_like
+from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
 from tans_numpy.indexing import take
 from tans_numpy.manipulation import moveaxis, ravel
 from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike
 from tans_numpy.reductions import sum as sum_
 from tans_xla import composite
+from tans_xla.sizes import as_size, max_size, min_size
 
 type Array = Any
 
@@ -77,7 +79,7 @@ def _tri(*, shape: tuple[int, int], k: int, dtype: Any) -> Array:
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:
     """Return a matrix with ones at and below the k-th diagonal."""
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "tri")
-    shape = (operator.index(N), operator.index(N if M is None else M))
+    shape = (as_size(N), as_size(N if M is None else M))
     return _tri(shape=shape, k=operator.index(k), dtype=target)
 
 
@@ -85,11 +87,11 @@ def _diagonal(a: Array, *, offset: int) -> Array:
     shape = typeof(a).shape
     rows, columns = shape[-2:]
     start_row, start_column = max(-offset, 0), max(offset, 0)
-    n = max(0, min(rows - start_row, columns - start_column))
+    n = max_size(min_size(rows - start_row, columns - start_column), 0)
     steps = lax.iota(_I32, n)
     flat = lax.reshape(a, (*shape[:-2], rows * columns))
-    first = np.int32(start_row * columns + start_column)
-    index = lax.add(lax.mul(steps, np.int32(columns + 1)), first)
+    first = size_value(start_row * columns + start_column, _I32)
+    index = lax.add(lax.mul(steps, size_value(columns + 1, _I32)), first)
     return (
         take(flat, index, axis=-1, mode="clip")
         if n

@@ -21,6 +21,7 @@ from tans_numpy.reductions import sum as sum_
 from tans_numpy.searching import searchsorted
 from tans_numpy.selection import where
 from tans_xla import composite
+from tans_xla.sizes import as_size
 
 type Array = Any
 
@@ -59,7 +60,7 @@ def bincount(
         )
     if length is None:
         length = max(operator.index(minlength), _largest(x) + 1)
-    of = functools.partial(_bincount, length=operator.index(length))
+    of = functools.partial(_bincount, length=as_size(length))
     return of(x, weights) if out_sharding is None else placed(of, [x, weights], out_sharding)
 
 

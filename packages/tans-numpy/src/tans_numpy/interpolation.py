@@ -20,6 +20,7 @@ from tans_numpy.searching import searchsorted
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.arithmetic import remainder
 from tans_xla import composite
+from tans_xla.sizes import max_size
 
 type Array = Any
 
@@ -38,7 +39,7 @@ def _interp(
         xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = concatenate([fp[-1:], fp, fp[:1]])
     n = typeof(xp).shape[0]
-    after = searchsorted(xp, x, "right").clip(1, max(n - 1, 1))
+    after = searchsorted(xp, x, "right").clip(1, max_size(n - 1, 1))
     before = after - 1
     x0, x1 = take(xp, before, mode="clip"), take(xp, after, mode="clip")
     f0, f1 = take(fp, before, mode="clip"), take(fp, after, mode="clip")

@@ -2,10 +2,8 @@
 
 import operator
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
-
-import numpy as np
 
 import tans_lax as lax
 from tans_core import ArrayImpl
@@ -18,6 +16,7 @@ from tans_numpy.operands import (
     promote_dtypes,
 )
 from tans_xla import composite
+from tans_xla.sizes import as_size, max_size, min_size
 
 type Array = Any
 
@@ -205,9 +204,9 @@ def _split_at(ary: ArrayLike, where: Any, axis: int, name: str, exact: bool) -> 
     axis = canonicalize_axis(axis, ndim(ary), name)
     n = shape(ary)[axis]
     if isinstance(where, tuple | list) or getattr(where, "ndim", 0):
-        points = [operator.index(i) for i in where]
-        bounds = [0, *(min(max(p + n if p < 0 else p, 0), n) for p in points), n]
-        bounds = list(np.maximum.accumulate(bounds))
+        points = [as_size(i) for i in where]
+        points = [min_size(max_size(p + n if p < 0 else p, 0), n) for p in points]
+        bounds = [0, *accumulate(points, max_size), n]
     else:
         parts = operator.index(where)
         if parts <= 0 or (exact and n % parts):
@@ -217,9 +216,8 @@ def _split_at(ary: ArrayLike, where: Any, axis: int, name: str, exact: bool) -> 
                 "divides it. Use array_split for unequal parts."
             )
         step, extra = divmod(n, parts)
-        sizes = [step + 1] * extra + [step] * (parts - extra)
-        bounds = [0, *np.cumsum(sizes).tolist()]
-    return _split(ary, bounds=tuple(int(b) for b in bounds), axis=axis)
+        bounds = [step * i + min_size(extra, i) for i in range(parts + 1)]
+    return _split(ary, bounds=tuple(bounds), axis=axis)
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+import tans_lax as lax
 from tans_core import typeof
 from tans_numpy.creation import asarray
 from tans_numpy.operands import ArrayLike
@@ -59,7 +60,7 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     if pair is None:
         return _false()
     try:
-        np.broadcast_shapes(typeof(pair[0]).shape, typeof(pair[1]).shape)
+        lax.broadcast_shapes(typeof(pair[0]).shape, typeof(pair[1]).shape)
     except ValueError:
         return _false()
     return _all_equal(*pair, equal_nan=False)

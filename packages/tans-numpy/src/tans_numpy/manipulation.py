@@ -2,12 +2,12 @@
 
 import builtins
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import tans_lax as lax
 from tans_core import ArrayImpl, typeof
+from tans_core.errors import InconclusiveDimensionOperation
 from tans_lax.mesh import reshard_array
 from tans_numpy.creation import as_shape, asarray
 from tans_numpy.dims import sizes_of
@@ -19,6 +19,7 @@ from tans_numpy.operands import (
 )
 from tans_numpy.operands import broadcast_shapes as _broadcast_shapes
 from tans_xla import composite
+from tans_xla.sizes import as_size, is_symbolic
 
 type Array = Any
 
@@ -72,18 +73,24 @@ def resolve_shape(sizes: Any, num_elements: int, where: str) -> tuple[int, ...]:
       TypeError: sizes are not integers, two unknown sizes, or another number of elements.
     """
     try:
-        dims = tuple(operator.index(n) for n in sizes_of(sizes))
+        dims = tuple(map(as_size, sizes_of(sizes)))
     except TypeError:
         raise TypeError(
             f"{where}: given the shape {sizes!r}, expected integers. Shapes must be known while "
             "the function is traced: use x.shape, or static arguments."
         ) from None
     unknown = [i for i, n in enumerate(dims) if n == -1]
-    if builtins.len(unknown) > 1 or any(n < -1 for n in dims):
+    if builtins.len(unknown) > 1 or any(type(n) is int and n < -1 for n in dims):
         raise TypeError(f"{where}: given the shape {dims}, expected sizes and at most one -1.")
     known = math.prod([n for n in dims if n != -1])
     if unknown:
-        if known == 0 or num_elements % known:
+        rest = num_elements % known if known else 1
+        if is_symbolic(rest):
+            raise InconclusiveDimensionOperation(
+                f"{_cannot_reshape(where, num_elements, dims)} It has for some sizes only: the "
+                f"remainder is {rest}. Add a constraint, such as constraints=['{rest} == 0']."
+            )
+        if rest:
             raise TypeError(_cannot_reshape(where, num_elements, dims))
         dims = (*dims[: unknown[0]], num_elements // known, *dims[unknown[0] + 1 :])
     elif known != num_elements:

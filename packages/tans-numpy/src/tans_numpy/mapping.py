@@ -100,7 +100,7 @@ def _broadcast_call(core: Any, arrays: Sequence[Any], parsed: Any, name: str) ->
     leading = []
     for value, names in zip(values, inputs, strict=True):
         leading.append(() if value is None else _split_shape(value.shape, names, sizes))
-    dims = np.broadcast_shapes(*leading) if leading else ()
+    dims = lax.broadcast_shapes(*leading) if leading else ()
     checked = core if parsed is None else _checked(core, parsed[1], sizes)
     mapped = checked
     for k in range(len(dims)):  # the innermost map is that of the last leading dimension

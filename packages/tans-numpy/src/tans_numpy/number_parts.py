@@ -210,7 +210,7 @@ def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
         raise ValueError(
             f"{name}: given operands that promote to {typeof(x1).dtype}, expected integers."
         )
-    dims = np.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
+    dims = lax.broadcast_shapes(typeof(x1).shape, typeof(x2).shape)
     return [lax.broadcast_in_dim(v, dims, tuple(range(len(dims) - typeof(v).ndim, len(dims))))
             if typeof(v).shape != dims else asarray(v) for v in (x1, x2)]  # fmt: skip
 

@@ -21,6 +21,7 @@ from tans_numpy.reductions import mean as mean_
 from tans_numpy.reductions import min as min_
 from tans_numpy.rounding import round as round_
 from tans_xla import composite
+from tans_xla.sizes import Size, as_size, is_symbolic, min_size
 
 type Array = Any
 type Widths = tuple[tuple[int, int], ...]
@@ -123,7 +124,7 @@ def _pairs(values: np.ndarray, ndim: int) -> Widths:
             f"pad: given widths or lengths of shape {values.shape} for {ndim} dimensions, expected "
             "one number, one pair, or one pair per dimension."
         ) from None
-    return tuple((int(a), int(b)) for a, b in pairs)
+    return tuple((as_size(a), as_size(b)) for a, b in pairs)
 
 
 def _pad_constant(a: Any, values: Any, widths: Widths) -> Array:
@@ -187,14 +188,14 @@ def _pad_ramps(a: Any, sides: Any, *, widths: Widths) -> Array:
     return asarray(a)
 
 
-def _edge(a: Any, axis: int, start: int, stop: int) -> Array:
+def _edge(a: Any, axis: int, start: Size, stop: Size) -> Array:
     return lax.slice_in_dim(a, start, stop, 1, axis)
 
 
 def _pad_statistic(a: Any, *, widths: Widths, mode: str, lengths: Widths | None) -> Array:
     for axis, (lo, hi) in enumerate(widths):
         n = typeof(a).shape[axis]
-        counts = (n, n) if lengths is None else tuple(min(k, n) for k in lengths[axis])
+        counts = (n, n) if lengths is None else tuple(min_size(k, n) for k in lengths[axis])
         front = _statistic(_edge(a, axis, 0, counts[0]), axis, mode)
         back = _statistic(_edge(a, axis, n - counts[1], n), axis, mode)
         a = lax.concatenate([_repeated(front, axis, lo), a, _repeated(back, axis, hi)], axis)
@@ -209,7 +210,7 @@ def _statistic(part: Any, axis: int, mode: str) -> Array:
     return out if typeof(out).dtype == dtype else lax.convert_element_type(out, dtype)
 
 
-def _repeated(x: Any, axis: int, count: int) -> Array:
+def _repeated(x: Any, axis: int, count: Size) -> Array:
     dims = list(typeof(x).shape)
     dims[axis] = count
     return lax.broadcast_in_dim(x, tuple(dims), tuple(range(len(dims))))
@@ -225,16 +226,37 @@ def _pad_from_inside(a: Any, *, widths: Widths, mode: str, odd: bool) -> Array:
                 f"pad: given dimension {axis} of size 0 and mode {mode!r}, expected at least one "
                 "element. Use mode='constant'."
             )
-        if odd and n > 1:
-            a = _pad_odd(a, axis, lo, hi, mode)
+        if is_symbolic(n):
+            a = _pad_symbolic(a, axis, lo, hi, mode, odd)
+        elif odd and n > 1:
+            a = _pad_mirrored(a, axis, lo, hi, mode, odd)
         else:
             places = np.pad(np.arange(n), (lo, hi), mode=mode)  # pyright: ignore
             a = _by_runs(a, places, axis)
     return asarray(a)
 
 
-def _pad_odd(a: Any, axis: int, lo: int, hi: int, mode: str) -> Array:
-    """Continue an array so that it is point-symmetric about its edges."""
+def _pad_symbolic(a: Any, axis: int, lo: Size, hi: Size, mode: str, odd: bool) -> Array:
+    """Continue an array of a symbolic size.
+
+    Raises:
+      InconclusiveDimensionOperation: the constraints don't say that the array is long enough.
+    """
+    n = typeof(a).shape[axis]
+    if mode == "edge":
+        front, back = _edge(a, axis, 0, 1), _edge(a, axis, n - 1, n)
+        return lax.concatenate([_repeated(front, axis, lo), a, _repeated(back, axis, hi)], axis)
+    if mode == "wrap":
+        while lo or hi:
+            front, back = min(lo, n), min(hi, n)
+            ends = [_edge(a, axis, n - front, n), a, _edge(a, axis, 0, back)]
+            a, lo, hi = lax.concatenate(ends, axis), lo - front, hi - back
+        return a
+    return _pad_mirrored(a, axis, lo, hi, mode, odd)
+
+
+def _pad_mirrored(a: Any, axis: int, lo: Size, hi: Size, mode: str, odd: bool) -> Array:
+    """Continue an array so that it is symmetric about its edges; odd: about those points."""
     skip = 1 if mode == "reflect" else 0
     step = typeof(a).shape[axis] - skip
     while lo or hi:
@@ -243,10 +265,10 @@ def _pad_odd(a: Any, axis: int, lo: int, hi: int, mode: str) -> Array:
         parts = [a]
         if front:
             mirrored = lax.rev(_edge(a, axis, skip, skip + front), (axis,))
-            parts.insert(0, 2 * _edge(a, axis, 0, 1) - mirrored)
+            parts.insert(0, 2 * _edge(a, axis, 0, 1) - mirrored if odd else mirrored)
         if back:
             mirrored = lax.rev(_edge(a, axis, n - skip - back, n - skip), (axis,))
-            parts.append(2 * _edge(a, axis, n - 1, n) - mirrored)
+            parts.append(2 * _edge(a, axis, n - 1, n) - mirrored if odd else mirrored)
         a = lax.concatenate(parts, axis)
         lo, hi = lo - front, hi - back
     return a

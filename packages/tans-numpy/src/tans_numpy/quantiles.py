@@ -8,6 +8,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, typeof
+from tans_lax.sizes import size_value
 from tans_numpy.dims import keep_dims
 from tans_numpy.indexing import take, take_along_axis
 from tans_numpy.manipulation import broadcast_to, moveaxis, reshape, transpose
@@ -54,11 +55,11 @@ def _quantile(
     if nan:
         x_is_nan = lax.ne(x, x)
         missing = lax.convert_element_type(x_is_nan, dtype)
-        top = lax.sub(dtype.type(n - 1), lax.reduce_sum(missing, (typeof(x).ndim - 1,)))
+        top = lax.sub(size_value(n - 1, dtype), lax.reduce_sum(missing, (typeof(x).ndim - 1,)))
         # All nan: the place 0 holds nan, as it should.
         top = lax.max(top, dtype.type(0))
     else:
-        top = dtype.type(n - 1)
+        top = size_value(n - 1, dtype)
     out = _at(x, q, top, method)
     if not nan:
         bad = lax.ne(last, last)

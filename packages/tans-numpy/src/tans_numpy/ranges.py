@@ -11,6 +11,7 @@ from tans_core import Tracer, dtypes, typeof
 from tans_core.dtype_queries import iinfo
 from tans_core.errors import ConcretizationTypeError
 from tans_core.promotion import result_type
+from tans_lax.sizes import size_value
 from tans_numpy.creation import as_shape, asarray, requested_dtype
 from tans_numpy.dims import repeat_to
 from tans_numpy.manipulation import broadcast_arrays, moveaxis
@@ -18,6 +19,14 @@ from tans_numpy.operands import ArrayLike, check_arraylike, to_inexact
 from tans_numpy.ufuncs.exponential import log10
 from tans_numpy.ufuncs.powers import power
 from tans_xla import composite, device_put
+from tans_xla.sizes import (
+    Size,
+    as_size,
+    has_symbolic,
+    is_always_at_least,
+    is_symbolic,
+    max_size,
+)
 from tans_xla.transfer.place import put_numpy
 
 type Array = Any
@@ -53,13 +62,12 @@ def arange(
       TypeError: no number at all, booleans, or a symbolic dimension together with numbers that are
         no ints.
       ZeroDivisionError: a step of 0.
-      InconclusiveDimensionOperation: the constraints do not say that the length is at least 0.
 
     Example:
       >>> arange(2, 6, 2)
       Array([2, 4], dtype=int32)
     """
-    if any(hasattr(x, "size_emitter") for x in (start, stop, step)):
+    if has_symbolic((start, stop, step)):
         out = _symbolic_arange(start, stop, step, dtype)
         where = out_sharding if device is None else device
         return out if where is None else device_put(out, where)
@@ -103,7 +111,7 @@ def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
     if (
         type(step) is not int
         or step == 0
-        or not all(type(x) is int or hasattr(x, "size_emitter") for x in (start, stop))
+        or not all(type(x) is int or is_symbolic(x) for x in (start, stop))
     ):
         raise TypeError(
             f"arange: given start={start}, stop={stop} and step={step!r}, expected ints besides "
@@ -111,21 +119,13 @@ def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
             "ints, and multiply it."
         )
     distance = stop - start if step > 0 else start - stop
-    length = max((distance + abs(step) - 1) // abs(step), 0)
+    length = max_size((distance + abs(step) - 1) // abs(step), 0)
     target = requested_dtype(int if dtype is None else dtype, "arange")
     out = lax.iota(target, length)
     out = out if step == 1 else lax.mul(out, lax.full_like(out, step))
     if isinstance(start, int) and start == 0:
         return out
-    return lax.add(
-        out,
-        lax.broadcast(
-            lax.convert_element_type(
-                start.__jax_array__() if hasattr(start, "__jax_array__") else start, target
-            ),
-            (length,),
-        ),
-    )
+    return lax.add(out, lax.broadcast(size_value(start, target), (length,)))
 
 
 def _arange(start: Any, step: Any, length: int, dtype: Any) -> Array:
@@ -185,7 +185,7 @@ def linspace(
 def _linspace(
     start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
 ) -> Any:
-    num, axis = operator.index(_concrete(num, "linspace", "num")), operator.index(axis)
+    num, axis = as_size(_concrete(num, "linspace", "num")), operator.index(axis)
     if num < 0:
         raise ValueError(f"linspace: given num={num}, expected at least 0.")
     check_arraylike("linspace", start, stop)
@@ -201,11 +201,16 @@ def _linspace(
     if num == 0:
         out = lax.full((0, *typeof(start).shape), 0, computation)
         step = lax.full_like(delta, np.nan)
-    elif divisor <= 0:
+    elif is_always_at_least(0, divisor):
         out, step = lax.expand_dims(start, (0,)), lax.full_like(delta, np.nan)
     else:
-        step = lax.div(delta, computation.type(divisor))
-        out = _blend(start, stop, step, num, divisor, endpoint)
+        # A symbolic number of samples may be 1: then there is no distance.
+        count = max_size(divisor, 1)
+        step = lax.div(delta, size_value(count, computation))
+        out = _blend(start, stop, step, num, count, endpoint)
+        if count != divisor:
+            positive = lax.gt(size_value(divisor, np.int32), np.int32(0))
+            step = lax.select(positive, step, lax.full_like(step, np.nan))
     out = moveaxis(out, 0, axis) if axis else out
     if dtype is not None and typeof(out).dtype != dtype:
         if dtype.kind in "iu":
@@ -214,20 +219,22 @@ def _linspace(
     return (out, step) if retstep else out
 
 
-def _blend(start: Any, stop: Any, step: Any, num: int, divisor: int, endpoint: bool) -> Array:
+def _blend(start: Any, stop: Any, step: Any, num: Size, divisor: Size, endpoint: bool) -> Array:
     """Count steps from the nearer end; whole steps come out exactly."""
     dtype, dims = typeof(step).dtype, typeof(step).shape
     real = np.dtype(dtype.type(0).real.dtype)
     index = lax.broadcasted_iota(real, (num, *dims), 0) if dims else lax.iota(real, num)
-    near = lax.le(index, real.type(divisor / 2))
-    count = lax.select(near, index, lax.sub(index, real.type(divisor)))
+    last = size_value(divisor, real)
+    half = lax.mul(last, real.type(0.5)) if is_symbolic(divisor) else real.type(divisor / 2)
+    near = lax.le(index, half)
+    count = lax.select(near, index, lax.sub(index, last))
     count = lax.convert_element_type(count, dtype) if real != dtype else count
     stop = lax.broadcast(stop, (num,))
     origin = lax.select(near, lax.broadcast(start, (num,)), stop)
     out = lax.add(origin, lax.mul(count, lax.broadcast(step, (num,))))
     if not endpoint:
         return out
-    return lax.select(lax.eq(index, real.type(divisor)), stop, out)
+    return lax.select(lax.eq(index, last), stop, out)
 
 
 @composite(static_argnames=("num", "endpoint", "dtype", "axis"))
@@ -279,8 +286,8 @@ def eye(
       dtype: dtype; the default float if None.
       device: device or sharding to put the array on.
     """
-    shape = tuple(map(operator.index, (N, N if M is None else M)))
-    if min(shape) < 0:
+    shape = tuple(map(as_size, (N, N if M is None else M)))
+    if any(n < 0 for n in shape):
         raise ValueError(f"eye: given the shape {shape}, expected sizes of at least 0.")
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "eye")
     try:

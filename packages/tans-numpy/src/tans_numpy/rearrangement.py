@@ -1,6 +1,7 @@
 """The same elements in other places or more often: flip, roll, tile, repeat and relatives."""
 
 import functools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.errors import ConcretizationTypeError
+from tans_lax.sizes import size_value
 from tans_numpy.creation import as_shape, asarray
 from tans_numpy.indexing import take
 from tans_numpy.joining import atleast_1d, concatenate
@@ -22,12 +24,13 @@ from tans_numpy.operands import (
 )
 from tans_numpy.out_shardings import placed
 from tans_xla import composite
+from tans_xla.sizes import as_size, has_symbolic, is_always_at_least, max_size
 
 type Array = Any
 
 
 def concrete_ints(x: Any, name: str, option: str) -> np.ndarray:
-    """Return integers that must be known while a function is traced.
+    """Return integers that must be known while a function is traced; sizes may be symbolic.
 
     Raises:
       ConcretizationTypeError: they are traced.
@@ -43,6 +46,8 @@ def concrete_ints(x: Any, name: str, option: str) -> np.ndarray:
             )
         x = value
     out = np.asarray(x)
+    if out.dtype == object and has_symbolic(out.ravel()):
+        return out
     if out.size and out.dtype.kind not in "iub":
         raise TypeError(
             f"{name}: given {option} of dtype {out.dtype}, expected integers. Convert them with "
@@ -115,7 +120,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 def _roll_static(a: Array, *, shifts: tuple[tuple[int, int], ...]) -> Array:
     for axis, shift in shifts:
         n = typeof(a).shape[axis]
-        cut = -shift % n if n else 0
+        cut = -shift % max_size(n, 1)
         if cut:
             parts = [lax.slice_in_dim(a, cut, n, 1, axis), lax.slice_in_dim(a, 0, cut, 1, axis)]
             a = lax.concatenate(parts, axis)
@@ -128,9 +133,10 @@ def _roll_dynamic(a: Array, shift: Any, *, axis: int) -> Array:
     if n == 0:
         return asarray(a)
     dtype = typeof(shift).dtype
-    shift = lax.rem(shift, dtype.type(n))  # in (-n, n); the window starts n - shift into two copies
+    size = size_value(n, dtype)
+    shift = lax.rem(shift, size)  # in (-n, n); the window starts n - shift into two copies
     twice = lax.concatenate([a, a, a], axis)
-    return lax.dynamic_slice_in_dim(twice, lax.sub(dtype.type(n), shift), n, axis)
+    return lax.dynamic_slice_in_dim(twice, lax.sub(size, shift), n, axis)
 
 
 @composite(static_argnames=("shift", "axis"))
@@ -171,7 +177,7 @@ def roll(
             "both, or a single one."
         )
     if not any(isinstance(s, Tracer) for s in shifts):
-        pairs = tuple((i, int(s)) for i, s in zip(axes, shifts, strict=True))
+        pairs = tuple((i, as_size(s)) for i, s in zip(axes, shifts, strict=True))
         return _roll_static(a, shifts=pairs)
     for i, s in zip(axes, shifts, strict=True):
         a = _roll_dynamic(a, s, axis=i)
@@ -212,7 +218,7 @@ def _repeat_each(a: Array, *, count: int, axis: int) -> Array:
 @composite(static_argnames=("axis", "total"))
 def _repeat_counted(a: Array, repeats: Array, *, axis: int, total: int) -> Array:
     n = typeof(a).shape[axis]
-    if total == 0 or n < 2:
+    if total == 0 or is_always_at_least(1, n):
         return take(a, lax.full((total,), 0, np.dtype(np.int32)), axis, mode="clip")
     index = dtypes.default_int()
     ends = lax.cumsum(lax.convert_element_type(lax.slice_in_dim(repeats, 0, n - 1), index))
@@ -265,9 +271,9 @@ def repeat(
         counts = concrete_ints(repeats, "repeat", "repeats")
         _check_counts(counts.shape, counts, n)
         if counts.size == 1:
-            return _repeat_each(a, count=int(counts.ravel()[0]), axis=axis)
+            return _repeat_each(a, count=as_size(counts.ravel()[0]), axis=axis)
         return take(a, np.repeat(np.arange(n, dtype=np.int32), counts), axis, mode="clip")
-    total = operator.index(total_repeat_length)
+    total = as_size(total_repeat_length)
     counts = atleast_1d(asarray(repeats))
     _check_counts(typeof(counts).shape, None, n)
     if typeof(counts).shape[0] != n:
@@ -312,11 +318,11 @@ def resize(a: ArrayLike, new_shape: int | Sequence[int]) -> Array:
     """
     check_arraylike("resize", a)
     dims = as_shape(new_shape, "resize")
-    total, n = int(np.prod(dims, dtype=np.int64)), typeof(a).size
+    total, n = math.prod(dims), typeof(a).size
     flat = ravel(a)
     if n == 0:
         return lax.full(dims, 0, typeof(a).dtype)
-    if total > n:
+    if not is_always_at_least(n, total):
         flat = tile(flat, -(-total // n))
     return reshape(flat[:total], dims)
 

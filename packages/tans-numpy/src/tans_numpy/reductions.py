@@ -9,6 +9,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
 from tans_numpy.dims import keep_dims
 from tans_numpy.manipulation import broadcast_to
@@ -22,6 +23,7 @@ from tans_numpy.operands import (
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
+from tans_xla.sizes import is_symbolic
 
 type Array = Any
 type Axis = Any
@@ -252,8 +254,8 @@ def any(
 
 def typed_count(count: Any, dtype: Any) -> Any:
     """Return a count in a dtype; a symbolic one as a value of the program."""
-    if hasattr(count, "size_emitter"):
-        return lax.convert_element_type(count.__jax_array__(), dtype)
+    if is_symbolic(count):
+        return size_value(count, dtype)
     return dtype.type(count)
 
 

@@ -8,6 +8,7 @@ import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_core.errors import ConcretizationTypeError
+from tans_lax.sizes import size_value
 from tans_numpy.dims import keep_dims
 from tans_numpy.indexing import take
 from tans_numpy.joining import atleast_1d, stack
@@ -21,10 +22,12 @@ from tans_numpy.operands import (
 )
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
+from tans_xla.sizes import is_always_at_least, is_symbolic, max_size
 
 type Array = Any
 
 _ARG_STATIC: Final = ("axis", "out", "keepdims")
+_INT32_MAX: Final = 2**31 - 1
 _FEW: Final = 64  # length up to which comparing all pairs beats bisection
 
 
@@ -150,8 +153,9 @@ def _nonzero(a: Array, fill: Any, *, size: int) -> tuple[Array, ...]:
     stride = total
     for k, n in enumerate(shape):
         stride = stride // n if n else 0
-        along = positions if stride == 1 else lax.div(positions, index.type(max(stride, 1)))
-        along = lax.rem(along, index.type(max(n, 1))) if k else along
+        step = size_value(max_size(stride, 1), index)
+        along = positions if stride == 1 else lax.div(positions, step)
+        along = lax.rem(along, size_value(max_size(n, 1), index)) if k else along
         value = fill[k] if isinstance(fill, tuple) else fill
         filled = lax.full((size,), 0, index) if value is None else (
             lax.broadcast(lax.convert_element_type(value, index), (size,))
@@ -255,8 +259,9 @@ def _searchsorted(a: Array, v: Array, *, side: str) -> Array:
             lax.select(right, high, middle),
         )
 
-    start = (lax.full(dims, 0, index), lax.full(dims, n, index))
-    return lax.fori_loop(0, n.bit_length(), halve, start)[0]
+    start = (lax.full(dims, 0, index), lax.full(dims, size_value(n, index), index))
+    largest = _INT32_MAX if is_symbolic(n) else n
+    return lax.fori_loop(0, largest.bit_length(), halve, start)[0]
 
 
 @composite(static_argnames=("side", "method"))
@@ -291,6 +296,6 @@ def searchsorted(
         )
     if sorter is not None:
         a = take(a, sorter)
-    few = typeof(a).shape[0] <= _FEW
+    few = is_always_at_least(_FEW, typeof(a).shape[0])
     all_pairs = method == "compare_all" or (method == "scan" and few) or not typeof(a).size
     return (_count_before if all_pairs else _searchsorted)(a, v, side=side)

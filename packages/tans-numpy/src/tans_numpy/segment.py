@@ -1,6 +1,5 @@
 """Reductions over segments: elements that carry the same number are combined."""
 
-import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from tans_numpy.operands import ArrayLike, check_arraylike
 from tans_numpy.reductions import max as max_
 from tans_numpy.reductions import min as min_
 from tans_numpy.reductions import prod, sum
+from tans_xla.sizes import as_size
 
 __all__ = ("segment_max", "segment_min", "segment_prod", "segment_sum")
 
@@ -61,7 +61,7 @@ def _largest(dtype: Any) -> Any:
 
 def _count(num_segments: Any, segment_ids: Array, name: str) -> int:
     if num_segments is not None:
-        count = operator.index(num_segments)
+        count = as_size(num_segments)
         if count < 0:
             raise ValueError(
                 f"{name}: given num_segments={count}, expected at least 0. Leave it out to count "

@@ -1,6 +1,6 @@
 """Arrays as sets: unique elements, membership, intersections, unions, differences."""
 
-import operator
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.errors import ConcretizationTypeError
+from tans_lax.sizes import size_value
 from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
 from tans_numpy.joining import concatenate
@@ -17,6 +18,7 @@ from tans_numpy.searching import nonzero, searchsorted
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
+from tans_xla.sizes import as_size, is_always_at_least, min_size
 
 type Array = Any
 
@@ -62,7 +64,7 @@ def _as_rows(ar: Array, *, axis: int | None) -> Array:
     if axis is None:
         return reshape(ar, (typeof(ar).size,))
     ar = moveaxis(ar, axis, 0)
-    return reshape(ar, (typeof(ar).shape[0], int(np.prod(typeof(ar).shape[1:], dtype=int))))
+    return reshape(ar, (typeof(ar).shape[0], math.prod(typeof(ar).shape[1:])))
 
 
 @composite(static_argnames=("equal_nan",))
@@ -103,8 +105,9 @@ def _collect(
     if what[1]:
         out.append(lax.full((n,), 0, integer).at[origin].set(number))
     if what[2]:
-        ends = concatenate([places[1:], lax.full((min(1, size),), n, integer)])
-        out.append(lax.min(ends, integer.type(n)) - lax.min(places, integer.type(n)))
+        end = size_value(n, integer)
+        ends = concatenate([places[1:], lax.full((min_size(1, size),), end, integer)])
+        out.append(lax.min(ends, end) - lax.min(places, end))
     return tuple(out)
 
 
@@ -132,7 +135,7 @@ def _unique(
     if axis is not None:
         axis = canonicalize_axis(axis, len(shape), name)
     rows, origin, starts = _order(_as_rows(ar, axis=axis), equal_nan=equal_nan)
-    count = int(np.count_nonzero(_host(starts))) if size is None else operator.index(size)
+    count = int(np.count_nonzero(_host(starts))) if size is None else as_size(size)
     if count and fill is None and not typeof(rows).shape[0]:
         raise ValueError(
             f"{name}: given size={size} for an array of shape {shape}, expected fill_value= too: "
@@ -265,7 +268,7 @@ def isin(
             f"isin: given method={method!r}, expected 'auto', 'sort', 'compare_all' or "
             "'binary_search'."
         )
-    few = typeof(test_elements).size <= 64
+    few = is_always_at_least(64, typeof(test_elements).size)
     sorting = method in ("sort", "binary_search") or (method == "auto" and not few)
     return _isin(element, test_elements, invert=bool(invert), sorting=sorting)
 
@@ -286,7 +289,7 @@ def _keep(values: Array, flags: Array, fill: Any, *, size: int) -> Array:
 
 
 def _kept(values: Array, flags: Array, size: int | None, fill: Any) -> Array:
-    count = int(np.count_nonzero(_host(flags))) if size is None else operator.index(size)
+    count = int(np.count_nonzero(_host(flags))) if size is None else as_size(size)
     return _keep(values, flags, fill, size=count)
 
 

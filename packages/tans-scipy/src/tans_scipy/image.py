@@ -16,6 +16,7 @@ from tans_core import typeof
 from tans_core.dtype_queries import finfo
 from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, to_inexact
 from tans_xla import composite
+from tans_xla.sizes import as_size, has_symbolic, max_size
 
 __all__ = ("ResizeMethod", "resize", "scale_and_translate")
 
@@ -224,7 +225,7 @@ def resize(
       [0.0, 0.25, 0.75, 1.0]
     """
     check_arraylike("resize", image)
-    shape, dims = tuple(int(n) for n in shape), typeof(image).shape
+    shape, dims = tuple(map(as_size, shape)), typeof(image).shape
     if len(shape) != len(dims):
         raise ValueError(
             f"resize: given shape={shape} for an image of shape {dims}, expected as many sizes as "
@@ -234,7 +235,9 @@ def resize(
     changed = tuple(i for i, (n, m) in enumerate(zip(shape, dims, strict=True)) if n != m)
     if method is ResizeMethod.NEAREST:
         return _nearest(image, shape=shape, dims=changed)
-    scale = np.array([shape[i] / dims[i] if dims[i] else 1.0 for i in changed])
+    scale = [shape[i] / dims[i] if dims[i] else 1.0 for i in changed]
+    if not has_symbolic((*shape, *dims)):
+        scale = np.array(scale)
     return _resample(
         image, scale, np.zeros(len(changed)), shape=shape, dims=changed, method=method,
         antialias=bool(antialias), precision=precision,
@@ -246,6 +249,8 @@ def _nearest(image: Array, *, shape: tuple[int, ...], dims: tuple[int, ...]) -> 
     image = jnp.asarray(image)
     for d in dims:
         n = typeof(image).shape[d]
-        index = np.floor((np.arange(shape[d]) + 0.5) * (n / shape[d])).astype(np.int32)
-        image = jnp.take(image, np.minimum(index, max(n - 1, 0)), d)
+        symbolic = has_symbolic((n, shape[d]))
+        xp: Any = jnp if symbolic else np  # sizes that are numbers make constants
+        index = xp.floor((xp.arange(shape[d]) + 0.5) * (n / shape[d])).astype(np.int32)
+        image = jnp.take(image, xp.minimum(index, max_size(n - 1, 0)), d)
     return image

@@ -48,9 +48,11 @@ def implied(operation: Operation, value: Terms) -> list[Terms]:
         case "floordiv":
             rest = _sum((left, 1), (times(right, value), -1))
             most = _sum((right, 1), ({ONE: 1}, -1), (rest, -1))
-            return [rest, most] if isinstance(operation.right, int) and operation.right > 0 else []
+            return [rest, most] if _is_positive(right) else []
         case _:
-            return [_sum((left, 1), (value, -1))] if _is_positive(left) else []
+            least = [_sum((left, 1), (value, -1))] if _is_positive(left) else []
+            most = _sum((right, 1), ({ONE: 1}, -1), (value, -1))
+            return [*least, most] if _is_positive(right) else []
 
 
 def terms_of(size: Size) -> Terms:
@@ -68,8 +70,9 @@ def _sum(*parts: tuple[Terms, int]) -> Terms:
 
 
 def _is_positive(terms: Terms) -> bool:
-    """Whether a polynomial is at least 0 since no coefficient is negative."""
-    return all(c >= 0 for c in terms.values())
+    """Whether a polynomial is at least 1 since no coefficient is negative."""
+    names_only = all(isinstance(atom, str) for monomial in terms for atom, _ in monomial)
+    return bool(terms) and names_only and all(c > 0 for c in terms.values())
 
 
 def _bounds(terms: Terms, constraints: Sequence[Terms], depth: int, cases: int) -> Interval:

@@ -329,8 +329,8 @@ def _split(terms: Terms, divisor: int, scope: "SymbolicScope") -> tuple[Size, Si
     """Return the part that an int divides, divided, and the rest."""
     if divisor < 0:
         return 0, simplified(terms, scope)
-    whole = {m: c // divisor for m, c in terms.items()}
-    rest = {m: c % divisor for m, c in terms.items()}
+    whole = {m: c // divisor if c > 0 else -(-c // divisor) for m, c in terms.items()}
+    rest = {m: c - divisor * whole[m] for m, c in terms.items()}
     return simplified(whole, scope), simplified(rest, scope)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Array, typeof
 from tans_lax.gather_scatter import GatherDimensionNumbers, GatherScatterMode
-from tans_lax.slicing.start_indices import wrap_negative
+from tans_lax.slicing.start_indices import fits_dtype, wrap_negative
 from tans_numpy.indexing import recorded
 from tans_numpy.indexing.arguments import (
     as_jax,
@@ -98,7 +98,7 @@ def _taken(
     )
     sizes = [n if d in windows else 1 for d, n in enumerate(shape)]
     if not shape[axis] or not typeof(vectors).size:
-        out = np.broadcast_shapes(_without(shape, axis), _without(index_shape, axis))
+        out = lax.broadcast_shapes(_without(shape, axis), _without(index_shape, axis))
         out = (*out[:axis], index_shape[axis], *out[axis:])
         return lax.full(out, 0, typeof(arr).dtype)
     return lax.gather(arr, vectors, numbers, sizes, mode=mode, fill_value=fill_value)
@@ -119,7 +119,7 @@ def _along_layout(
     """
     aval = typeof(indices)
     if aval.dtype.kind == "i" and wrap:
-        if shape[axis] > np.iinfo(aval.dtype).max:
+        if not fits_dtype(shape[axis], aval.dtype):
             indices = lax.convert_element_type(indices, np.dtype(np.int32))
         indices = wrap_negative(indices, shape[axis], typeof(indices).dtype)
     windows, pairs, collapsed = [], [], []
@@ -185,7 +185,7 @@ def put_along_axis(
         else:
             lined = [1] * len(full)
             lined[d] = n
-            grid.append(np.arange(n, dtype=np.int32).reshape(lined))
+            grid.append(lax.broadcasted_iota(np.dtype(np.int32), lined, d))
     out = _IndexUpdateHelper(arr)[tuple(grid)].set(values, mode=mode)
     return lax.reshape(out, shape) if flat else out
 

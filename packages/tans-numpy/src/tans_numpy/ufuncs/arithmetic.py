@@ -139,7 +139,7 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def _same_shape(predicate: Any, *cases: Any) -> list[Any]:
-    shape = np.broadcast_shapes(*(typeof(v).shape for v in (predicate, *cases)))
+    shape = lax.broadcast_shapes(*(typeof(v).shape for v in (predicate, *cases)))
     return repeat_cases(predicate, *cases, shape=shape)
 
 

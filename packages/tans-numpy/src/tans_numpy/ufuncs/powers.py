@@ -94,7 +94,7 @@ def _power_by_squaring(x: Any, y: Any) -> Array:
     """
     dtype = typeof(x).dtype
     zero, one = scalar_like(x, 0), scalar_like(x, 1)
-    shape = np.broadcast_shapes(typeof(x).shape, typeof(y).shape)
+    shape = lax.broadcast_shapes(typeof(x).shape, typeof(y).shape)
     base, exponent = _repeat(x, shape), _repeat(y, shape)
     if typeof(base).weak_type and not typeof(exponent).weak_type:
         base = lax.convert_element_type(base, dtype)

@@ -45,7 +45,7 @@ def static_shape(shape: Any, name: str) -> Shape:
             f"{name}: given the shape {shape!r}, expected static integers. Shapes must be known "
             "while the function is traced: use x.shape, or static arguments."
         ) from None
-    if out and min(out) < 0:
+    if [n for n in out if n < 0]:
         raise ValueError(
             f"{name}: given the shape {out}, expected sizes of at least 0. Check the expression "
             "that made the shape."
