@@ -109,6 +109,9 @@ def test_weak_types_of_constants():
     assert not lax.full((2,), 1.0, np.float32).weak_type
     assert lax.full_like(lax.full((2,), 1.0), 3).weak_type
     assert not lax.full_like(np.ones(2, np.float32), 3.0).weak_type
+    one = lax.full((), 1.0)
+    assert lax.stack([one, one]).weak_type
+    assert not lax.stack([one, np.float32(1)]).weak_type
     assert lax.full_like(np.ones(2), 1.7, int).tolist() == [1, 1]
     assert lax.full_like(np.ones(2), 1, shape=(3,)).shape == (3,)
     assert lax.full((), True).dtype == bool
