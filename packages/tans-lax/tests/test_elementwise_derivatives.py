@@ -208,7 +208,7 @@ INF = np.inf
         (lambda x: lax.integer_pow(x, -1), ([0],), ([-INF],)),
         (lambda y: lax.pow(0.0, y), ([0, 2],), ([0, 0],)),
         (lambda y: lax.pow(-1.0, y), ([0, 2],), ([NAN, NAN],)),
-        (lambda y: lax.pow(np.zeros_like(y), y), ([0, 2],), ([0, 0],)),
+        (lambda y: lax.pow(lax.full_like(y, 0), y), ([0, 2],), ([0, 0],)),
         (lax.log, ([0, -1],), ([INF, -1],)),
         (lax.log1p, ([-1],), ([INF],)),
         (lax.div, ([0], [0]), ([INF], [NAN])),
