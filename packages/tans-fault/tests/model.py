@@ -6,6 +6,9 @@ taken part; a process may be killed before or after it has. The exchange fires w
 that the coordinator believes to be alive is in it; a dead one is believed until it is declared dead
 or replaced. The state that a step transforms is the list of the steps applied to it, each with the
 view that ran it, so that two states are equal only if they have the same history.
+
+In a *sharded* world the state is lost with every epoch, and a synchronisation takes the newest
+checkpoint. A checkpoint is made when all members of a view write their pieces, before they work on.
 """
 
 import dataclasses
@@ -42,6 +45,7 @@ class World:
     joins: int
     timeouts: int
     steps: int
+    sharded: bool = False
 
     def replace(self, p: int | None = None, proc: Proc | None = None, **changes) -> "World":
         """Return the world with one process, or other parts, changed."""
@@ -50,10 +54,13 @@ class World:
         return dataclasses.replace(self, **changes)
 
 
-def initial(count: int, *, kills: int, joins: int, timeouts: int, steps: int) -> World:
+def initial(
+    count: int, *, kills: int, joins: int, timeouts: int, steps: int, sharded: bool = False
+) -> World:
     """Return a job that starts."""
     believed = frozenset((p, 1) for p in range(count))
-    return World((Proc(),) * count, believed, False, (), kills, joins, timeouts, steps)
+    procs = (Proc(),) * count
+    return World(procs, believed, False, (), kills, joins, timeouts, steps, sharded)
 
 
 type Event = tuple[str, Callable[[], World]]  # what happens, and the world after it
@@ -65,6 +72,22 @@ def events(world: World) -> Iterator[Event]:
         yield from events_of(world, p)
     if can_fire(world):
         yield "exchange", partial(fire, world)
+    if (state := unsaved(world)) is not None:
+        yield "save", partial(world.replace, saved=state)
+
+
+def unsaved(world: World) -> tuple | None:
+    """Return a state that all its holders can store now; None if there is none."""
+    for proc in world.procs if world.sharded else ():
+        machine = proc.machine
+        if machine is None or machine.phase is not Phase.STEPPING:
+            continue
+        members = [(world.procs[q], i) for q, i in machine.view]
+        together = all(m.alive and m.incarnation == i and m.machine == machine for m, i in members)
+        working = all(m.status == WORKING for m, _ in members)
+        if together and working and machine.step > len(world.saved):
+            return machine.state
+    return None
 
 
 def events_of(world: World, p: int) -> Iterator[Event]:
@@ -81,6 +104,8 @@ def events_of(world: World, p: int) -> Iterator[Event]:
 
 def random_event(world: World, choose: Random) -> Event | None:
     """Return something that may happen, to a random process if it can; None at the end."""
+    if (state := unsaved(world)) is not None and choose.random() < 0.5:
+        return "save", partial(world.replace, saved=state)
     order = list(range(len(world.procs)))
     choose.shuffle(order)
     for p in order:
@@ -157,6 +182,8 @@ def fail(world: World, p: int) -> World:
 def _result(world: World, machine: Machine) -> tuple:
     if machine.phase is Phase.STEPPING:
         return machine.step + 1, (*machine.state, (machine.step + 1, machine.view))
+    if world.sharded:
+        return len(world.saved), world.saved
     others = {q: world.procs[q].machine for q, _ in machine.view}
     source = others[source_of((q, m.step) for q, m in others.items())]
     return source.step, source.state
@@ -183,7 +210,8 @@ def fire(world: World) -> World:
         procs[p] = dataclasses.replace(proc, machine=machine, status=status, work=None)
         if ends and proc.alive:
             believed -= {(p, proc.incarnation)}
-            saved = machine.state
+            if not world.sharded or all(procs[q].alive for q, _ in view):
+                saved = machine.state
     return world.replace(procs=tuple(procs), believed=believed, anyone_failed=False, saved=saved)
 
 
@@ -194,15 +222,18 @@ def check(before: World, event: str, world: World) -> None:
     live = [p.machine for p in world.procs if p.alive and p.machine is not None]
     for machine in live:
         assert [s for s, _ in machine.state] == list(range(1, machine.step + 1)), event
-    by_step = {m.step: m.state for m in live}
-    assert all(by_step[m.step] == m.state for m in live), f"{event}: states differ"
+    # A sharded state is gone as soon as its holder synchronises.
+    holding = [m for m in live if m.phase is Phase.STEPPING or not world.sharded]
+    by_step = {m.step: m.state for m in holding}
+    assert all(by_step[m.step] == m.state for m in holding), f"{event}: states differ"
     working = [p.machine for p in world.procs if p.alive and p.status == WORKING]
     stepping = [m for m in working if m.phase is Phase.STEPPING]
     assert len({m.view for m in stepping}) <= 1, "two views at work"
     assert len({(m.step, m.state) for m in stepping}) <= 1, "steps differ"
     held = [p.machine.step for p in before.procs if p.alive and p.machine is not None]
+    kept = [len(before.saved)] if world.sharded else held
     now = [m.step for m in live]
-    assert not held or max(now) >= max(held), "a committed step was lost"
+    assert not kept or max(now) >= max(kept), "a committed step was lost"
     known = [p.machine.step for p in before.procs if p.machine is not None]
     assert max(now) <= max([*known, len(before.saved)]) + 1, "a step was skipped"
 

@@ -44,6 +44,14 @@ def test_every_interleaving_of_three_processes(kills, joins, timeouts, steps):
     assert explore(first) > 500
 
 
+@pytest.mark.parametrize(
+    ("kills", "joins", "timeouts", "steps"), [(1, 1, 0, 2), (0, 0, 2, 3), (2, 0, 1, 2)]
+)
+def test_every_interleaving_of_three_processes_that_share_a_state(kills, joins, timeouts, steps):
+    options = {"kills": kills, "joins": joins, "timeouts": timeouts, "steps": steps}
+    assert explore(model.initial(3, **options, sharded=True)) > 500
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize(
     ("kills", "joins", "timeouts", "steps"), [(2, 2, 1, 2), (3, 3, 0, 2), (1, 2, 2, 3)]
@@ -53,12 +61,14 @@ def test_every_interleaving_with_more_failures(kills, joins, timeouts, steps):
     assert explore(first) > 10_000
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(5))
 def test_random_schedules(part):
+    """10,000 with a state that each holds whole, and 2,500 more with a shared one."""
     for seed in range(2500 * part, 2500 * (part + 1)):
         choose = random.Random(seed)
         count = choose.choice([2, 3, 4, 5])
-        world = model.initial(count, kills=5, joins=5, timeouts=2, steps=6)
+        options = {"kills": 5, "joins": 5, "timeouts": 2, "steps": 6, "sharded": part == 4}
+        world = model.initial(count, **options)
         while (chosen := model.random_event(world, choose)) is not None:
             following = chosen[1]()
             model.check(world, chosen[0], following)

@@ -5,6 +5,8 @@ import time
 import pytest
 from conftest import BUSY, GRACE, HEARTBEAT
 
+from tans_fault import Checkpoints
+
 MANY = "1000000"
 # Two exchanges that wait for a dead process, and jaxlib's start of a client.
 BOUND = 2 * HEARTBEAT + GRACE + BUSY
@@ -127,3 +129,17 @@ def test_process_0_lost_before_its_topology_does_not_hold_up_the_others(job, tmp
     assert time.monotonic() - start < BOUND
     back = made.start("phases", 0, "-", MANY, str(tmp_path))
     expect_step(back, [0, 1, 2], 60)
+
+
+def test_the_process_that_saves_lost_at_the_end_is_stood_in_for(job, tmp_path):
+    made = job(2, standalone=True)
+    first = made.start("phases", 0, "save:2", "8", str(tmp_path))
+    second = made.start("phases", 1, "-", "8", str(tmp_path))
+    first.expect("at save")
+    second.expect("^step 8 ")
+    assert Checkpoints(tmp_path).steps() == [4]
+    assert second.still_runs(1.0)
+    first.kill()
+    second.expect(rf"final \[{alone(8)[-1]}")
+    assert second.wait() == 0
+    assert Checkpoints(tmp_path).steps() == [4, 8]

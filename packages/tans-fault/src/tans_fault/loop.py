@@ -104,7 +104,7 @@ class Loop:
             if stopping and before.phase is Phase.STEPPING and machine.step > before.step:
                 self._observe("stop", machine)
                 break
-        self._save(machine)
+        self._end(machine)
         return machine.state
 
     def _first(self, initial: Tree) -> Work:
@@ -261,7 +261,24 @@ class Loop:
             return
         if state.process_id == lowest:
             self.checkpoints.save(machine.step, machine.state)
-        self.saved = machine.step
+            self.saved = machine.step
+
+    def _end(self, machine: Machine) -> None:
+        """Save the last state, and wait until that is done; the next process does it if one dies."""
+        key = epochs.key_of_round()
+        view = dict(machine.view)
+        while self.checkpoints is not None and view:
+            lowest = min(view)
+            if state.process_id == lowest and self.saved != machine.step:
+                self.checkpoints.save(machine.step, machine.state)
+                self.saved = machine.step
+            try:
+                epochs.meet(f"{key}/end/{lowest}", view, state.initialization_timeout)
+            except JaxRuntimeError:
+                gone = epochs.departed(list(view))
+                view = {p: i for p, i in view.items() if gone and p not in gone}
+            else:
+                return
 
     def _forget(self, before: Machine) -> None:
         """Delete what was posted in the round before the last one: all have read it."""

@@ -59,6 +59,9 @@ class ShardedLoop(Loop):
     def _digest(self, step: int, value: Tree) -> str | None:
         return None  # no process has the whole state
 
+    def _end(self, machine: Machine) -> None:
+        self._save(machine)
+
     def _save(self, machine: Machine) -> None:
         if self.saved == machine.step:
             return
