@@ -61,7 +61,8 @@ def draw(folder: Path, path: Path) -> None:
     for process, events in every:
         first, last = events[0]["time"] - zero, events[-1]["time"] - zero
         bottom.barh(process, last - first, left=first, height=0.6, color="tab:green")
-        joined = next(e["time"] - zero for e in events if e["event"] == "step")
+        # A replacement that came when the others were done took no step.
+        joined = next((e["time"] - zero for e in events if e["event"] == "step"), last)
         bottom.barh(process, joined - first, left=first, height=0.6, color="lightgray")
         if events[-1]["time"] < end - 1:
             bottom.plot(last, process, "x", color="tab:red", ms=10, mew=3)

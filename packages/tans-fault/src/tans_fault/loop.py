@@ -264,7 +264,7 @@ class Loop:
             self.saved = machine.step
 
     def _end(self, machine: Machine) -> None:
-        """Save the last state, and wait until that is done; the next process does it if one dies."""
+        """Save the last state and wait until that is done; if one dies, the next one does it."""
         key = epochs.key_of_round()
         view = dict(machine.view)
         while self.checkpoints is not None and view:

@@ -2,9 +2,13 @@
 
 from tans_fault import (
     Checkpoints,
+    CheckpointStore,
     LiveDevices,
+    OrbaxCheckpoints,
     ProcessFailureError,
     Report,
+    ShardedCheckpoints,
+    StateDivergedError,
     Step,
     StepFailedError,
     live_devices,
@@ -12,10 +16,14 @@ from tans_fault import (
 )
 
 __all__ = [
+    "CheckpointStore",
     "Checkpoints",
     "LiveDevices",
+    "OrbaxCheckpoints",
     "ProcessFailureError",
     "Report",
+    "ShardedCheckpoints",
+    "StateDivergedError",
     "Step",
     "StepFailedError",
     "live_devices",
