@@ -182,7 +182,7 @@ def on_host(leaf: Any, what: str) -> np.ndarray:
     Raises:
       TypeError: it is neither array nor number.
     """
-    dtype_on_host(leaf, what)
+    check_kind(leaf, what)
     array = np.asarray(leaf)
     if array.dtype.isbuiltin == _OF_ML_DTYPES:
         return array
@@ -195,8 +195,8 @@ def on_host(leaf: Any, what: str) -> np.ndarray:
     )
 
 
-def dtype_on_host(leaf: Any, what: str) -> np.dtype | None:
-    """Return the dtype of an array; None for something else.
+def check_kind(leaf: Any, what: str) -> None:
+    """Refuse arrays that have no numbers to store.
 
     Raises:
       TypeError: it is one of random keys, or unreduced.
@@ -212,7 +212,6 @@ def dtype_on_host(leaf: Any, what: str) -> np.dtype | None:
             f"{what} is unreduced over {set(leaf.sharding.spec.unreduced)}, expected a value that "
             "is summed. Use reshard in the step."
         )
-    return dtype if isinstance(dtype, np.dtype) else None
 
 
 def _about(path: str, array: np.ndarray) -> About:

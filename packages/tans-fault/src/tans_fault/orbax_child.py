@@ -72,7 +72,7 @@ def main() -> None:
     # What libraries print must not get between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    import orbax.checkpoint as orbax
+    import orbax.checkpoint as orbax  # pyright: ignore[reportMissingImports]  # optional
 
     while True:
         try:

@@ -214,7 +214,8 @@ def _write(file: IO[bytes], state: Tree, part: int) -> None:
     for number, (path, leaf) in enumerate(tree.leaves_with_path(state)):
         name = f"ShardedCheckpoints.save: state{keystr(path)}"
         if isinstance(leaf, ArrayImpl) and not leaf.is_fully_addressable:
-            dtype, shape = archives.dtype_on_host(leaf, name), tuple(leaf.shape)
+            archives.check_kind(leaf, name)
+            dtype, shape = np.dtype(leaf.dtype), tuple(leaf.shape)
             held = [shard for shard in leaf.addressable_shards if shard.replica_id == 0]
             mine = [(shard.index, archives.on_host(shard.data, name)) for shard in held]
         else:
