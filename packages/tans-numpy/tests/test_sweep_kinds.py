@@ -357,3 +357,31 @@ def test_no_ratio_leads_to_zero_or_another_sign(start, stop):
     found = jnp.geomspace(np.array([1, 2]), np.array([8, 0]), 4)
     np.testing.assert_allclose(found[:, 0], [1, 2, 4, 8], rtol=1e-6)
     assert np.isnan(found[:, 1]).all()
+
+
+STRONG = {
+    "polyval": lambda: jnp.polyval(weak(3), weak(3)),
+    "vander": lambda: jnp.vander(weak(3)),
+    "cross": lambda: jnp.cross(weak(3), weak(3)),
+    "choose": lambda: jnp.choose(np.array([0, 1]), [weak(2), 1]),
+    "diagonal": lambda: jnp.diagonal(weak((3, 3))),
+    "diag of a matrix": lambda: jnp.diag(weak((3, 3))),
+    "diagflat": lambda: jnp.diagflat(weak(3)),
+    "lstsq": lambda: jnp.linalg.lstsq(weak((3, 2)), weak(3))[0],
+    "slogdet": lambda: jnp.linalg.slogdet(jnp.eye(2, dtype=int) * 2.0)[1],
+}
+WEAK = {
+    "diag of a vector": lambda: jnp.diag(weak(3)),
+    "pad": lambda: jnp.pad(weak(3), 1),
+    "pad with means": lambda: jnp.pad(weak(3), 1, mode="mean"),
+    "insert": lambda: jnp.insert(weak(3), 0, np.float32(1)),
+    "setdiff1d": lambda: jnp.setdiff1d(weak(3), weak(2)),
+    "cholesky": lambda: jnp.linalg.cholesky(jnp.eye(2, dtype=int) * 2.0),
+    "eigvalsh": lambda: jnp.linalg.eigvalsh(jnp.eye(2, dtype=int) * 2.0),
+}
+
+
+@pytest.mark.parametrize("name", STRONG | WEAK)
+def test_functions_that_end_or_keep_a_weak_type(name):
+    found = (STRONG | WEAK)[name]()
+    assert (found.dtype, found.weak_type) == (np.float32, name in WEAK)

@@ -169,3 +169,10 @@ def test_bounds_of_the_iteration_of_polar_forms(shape, side):
         linalg.polar(a, other, max_iterations=3)
     with pytest.raises(ValueError, match=r"eps=0\.1 for method='svd'"):
         linalg.polar(a, side, method="svd", eps=0.1)
+
+
+def test_determinants_keep_a_weak_type_and_toeplitz_ends_it():
+    a = jnp.array([[2, 1], [1, 3]]) * 0.5
+    assert linalg.det(a).weak_type
+    np.testing.assert_allclose(linalg.det(a), 1.25, rtol=1e-6)
+    assert not linalg.toeplitz(a[0]).weak_type

@@ -12,7 +12,7 @@ from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
 from tans_numpy.indexing import take
 from tans_numpy.manipulation import moveaxis, ravel
-from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike
+from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, strong, weak_as
 from tans_numpy.reductions import sum as sum_
 from tans_xla import composite
 from tans_xla.sizes import as_size, max_size, min_size
@@ -117,7 +117,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     first, second = (canonicalize_axis(x, n, "diagonal") for x in (axis1, axis2))
     if first == second:
         raise TypeError(f"diagonal: given axis {axis1} twice, expected two dimensions.")
-    return _diagonal(moveaxis(a, (first, second), (-2, -1)), offset=operator.index(offset))
+    matrices = moveaxis(strong(a), (first, second), (-2, -1))
+    return _diagonal(matrices, offset=operator.index(offset))
 
 
 def _from_diagonal(v: Array, *, k: int) -> Array:
@@ -145,7 +146,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     check_arraylike("diag", v)
     n = typeof(v).ndim
     if n == 1:
-        return _from_diagonal(v, k=operator.index(k))
+        return weak_as(_from_diagonal(v, k=operator.index(k)), v)
     if n == 2:
         return diagonal(v, k)
     raise ValueError(f"diag: given {n} dimensions, expected 1 (a diagonal) or 2 (a matrix).")
@@ -154,7 +155,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 @composite(static_argnames=("k",))
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """Return the matrix whose diagonal is the flattened `v`."""
-    return diag(ravel(v), k)
+    return strong(diag(ravel(v), k))
 
 
 @composite(static_argnames=("offset", "axis1", "axis2", "dtype", "out"))

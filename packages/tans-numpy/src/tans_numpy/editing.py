@@ -19,6 +19,8 @@ from tans_numpy.operands import (
     canonicalize_axis,
     check_arraylike,
     promote_dtypes,
+    strong,
+    weak_as,
 )
 from tans_numpy.rearrangement import concrete_ints
 from tans_numpy.searching import nonzero
@@ -131,7 +133,7 @@ def insert(
     old[target] = False
     source[old] = np.arange(n)
     source[target] = n + np.arange(len(places))
-    return take(both, source, axis, mode="clip")
+    return weak_as(take(both, source, axis, mode="clip"), arr)
 
 
 def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") -> Array:
@@ -165,7 +167,7 @@ def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") ->
     a, *cases = broadcast_arrays(a, *choices)
     index = asarray(a).astype(int)
     index = index % n if mode == "wrap" else index.clip(0, n - 1)
-    return lax.select_n(index.astype(np.int32), *promote_dtypes("choose", *cases))
+    return lax.select_n(index.astype(np.int32), *map(strong, promote_dtypes("choose", *cases)))
 
 
 def compress(

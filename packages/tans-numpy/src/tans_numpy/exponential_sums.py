@@ -17,6 +17,7 @@ from tans_numpy.operands import (
     canonicalize_axes,
     check_arraylike,
     promote_dtypes_inexact,
+    strong,
 )
 from tans_numpy.reductions import keep_dims
 from tans_numpy.selection import where as choose
@@ -170,7 +171,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 def _checked(name: str, x: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
     check_arraylike(name, x)
     (x,) = promote_dtypes_inexact(name, x)
-    return x, canonicalize_axes(axis, typeof(x).ndim, name)
+    return strong(x), canonicalize_axes(axis, typeof(x).ndim, name)
 
 
 def _shifted(x: Array, where: Any, axes: tuple[int, ...]) -> Array:

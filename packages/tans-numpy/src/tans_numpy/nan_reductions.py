@@ -9,7 +9,13 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy import reductions, variances
 from tans_numpy.dims import repeat_to
-from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, refuse_out
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axes,
+    check_arraylike,
+    refuse_out,
+    strong,
+)
 from tans_numpy.reductions import STATIC, keep_dims
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.predicates import isnan
@@ -224,6 +230,6 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
             f"ptp: given an array of shape {typeof(a).shape}, expected at least one element to "
             "reduce. Check the size first."
         )
-    a = reductions.as_typed(a, typeof(a).dtype)
+    a = strong(a)
     out = lax.sub(lax.reduce_max(a, axes), lax.reduce_min(a, axes))
     return keep_dims(out, typeof(a).shape, axes) if keepdims else out

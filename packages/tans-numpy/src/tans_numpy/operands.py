@@ -15,6 +15,7 @@ from tans_core import Array, ArrayImpl, JaxprTracer, dtypes, is_value, typeof
 from tans_core.config import numpy_rank_promotion
 from tans_core.errors import ConcretizationTypeError, TracerIntegerConversionError
 from tans_core.promotion import join
+from tans_lax.conversion import as_type
 
 type Value = Any  # an array, a tracer, a NumPy array or scalar, or a Python scalar
 type ArrayLike = Any
@@ -164,6 +165,18 @@ def cast(x: Value, kind: tuple[Any, bool], dtype: Any, weak: bool) -> Value:
             as_value(x), new_dtype=dtype, weak_type=True, sharding=None
         )
     return lax.convert_element_type(as_value(x), dtype)
+
+
+def strong(x: Value) -> Value:
+    """Return a value without its weak type."""
+    aval = typeof(x)
+    return lax.convert_element_type(x, aval.dtype) if aval.weak_type else x
+
+
+def weak_as(x: Value, like: Value) -> Value:
+    """Return a value with a weak type where `like`, which has its dtype, is weak."""
+    weak = typeof(like).weak_type
+    return as_type(x, typeof(x).dtype, True) if weak and not typeof(x).weak_type else x
 
 
 _PYTHON_TYPE: Final = {"b": bool, "i": int, "u": int, "f": float, "c": complex}

@@ -12,7 +12,7 @@ from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
 from tans_numpy.joining import concatenate
 from tans_numpy.mapping import apply_along_axis
-from tans_numpy.operands import ArrayLike, check_arraylike
+from tans_numpy.operands import ArrayLike, check_arraylike, weak_as
 from tans_numpy.quantiles import median
 from tans_numpy.ranges import linspace
 from tans_numpy.rearrangement import concrete_ints
@@ -76,6 +76,10 @@ def pad(
 @composite(static_argnames=("pad_width", "mode", "stat_length", "reflect_type"))
 def _pad(array: ArrayLike, pad_width: Any, mode: str, **kwargs: Any) -> Array:
     check_arraylike("pad", array)
+    return weak_as(_padded(array, pad_width, mode, kwargs), array)
+
+
+def _padded(array: ArrayLike, pad_width: Any, mode: str, kwargs: dict[str, Any]) -> Array:
     widths = _widths(pad_width, typeof(array).ndim)
     if mode not in _OPTIONS:
         raise NotImplementedError(

@@ -15,6 +15,7 @@ from tans_numpy.operands import (
     check_arraylike,
     promote_dtypes,
     promote_dtypes_inexact,
+    strong,
 )
 from tans_numpy.sliding_products import convolve
 from tans_numpy.ufuncs.arithmetic import add, multiply
@@ -25,7 +26,7 @@ type Array = Any
 
 
 def _polyval(p: Any, x: Any, *, unroll: int) -> Array:
-    p, x = promote_dtypes("polyval", p, x)
+    p, x = map(strong, promote_dtypes("polyval", p, x))
     dims, n = typeof(x).shape, typeof(p).shape[0]
     if 0 < n <= unroll:
         first, *rest = lax.unstack(p)
@@ -215,7 +216,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if count < 0:
         raise ValueError(f"vander: given N={count}, expected at least 0.")
     powers = np.arange(count, dtype=np.int32)[None]
-    return power(lax.expand_dims(x, (1,)), powers if increasing else powers[:, ::-1])
+    return power(lax.expand_dims(strong(x), (1,)), powers if increasing else powers[:, ::-1])
 
 
 @composite

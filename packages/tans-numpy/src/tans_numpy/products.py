@@ -13,6 +13,7 @@ from tans_numpy.operands import (
     canonicalize_axis,
     check_arraylike,
     promote_dtypes,
+    strong,
 )
 from tans_xla import composite
 
@@ -21,7 +22,7 @@ type Array = Any
 
 @composite(static_argnames=("axes",))
 def _cross(a: Any, b: Any, *, axes: tuple[int, int, int]) -> Array:
-    a, b = promote_dtypes("cross", a, b)
+    a, b = map(strong, promote_dtypes("cross", a, b))
     a, b = moveaxis(a, axes[0], -1), moveaxis(b, axes[1], -1)
     dims = broadcast_shapes("cross", typeof(a).shape, typeof(b).shape)
     a, b = repeat_to(a, dims), repeat_to(b, dims)

@@ -13,7 +13,13 @@ from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
 from tans_numpy.joining import concatenate
 from tans_numpy.manipulation import moveaxis, ravel, reshape
-from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, promote_dtypes
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axis,
+    check_arraylike,
+    promote_dtypes,
+    weak_as,
+)
 from tans_numpy.searching import nonzero, searchsorted
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.comparison import as_bool
@@ -370,9 +376,9 @@ def setdiff1d(
     a, b = _pair("setdiff1d", ar1, ar2, size)
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
-        return _kept(a, isin(a, b, invert=True), size, fill)
+        return weak_as(_kept(a, isin(a, b, invert=True), size, fill), a)
     values, _, starts = _order(_as_rows(a, axis=None), equal_nan=True)
-    return _kept(values, starts & isin(values, b, invert=True), size, fill)
+    return weak_as(_kept(values, starts & isin(values, b, invert=True), size, fill), a)
 
 
 def setxor1d(

@@ -10,7 +10,7 @@ import numpy as np
 from tans_core import typeof
 from tans_lax.contractions import batch_matmul
 from tans_lax.contractions.precision import Precision
-from tans_lax.conversion import convert_element_type
+from tans_lax.conversion import as_type, convert_element_type
 from tans_lax.creation import broadcasted_iota, full_like
 from tans_lax.elementwise.arithmetic import add, div, mul
 from tans_lax.elementwise.comparison import eq, ge
@@ -117,8 +117,9 @@ def spread(weights: Value, like: Value, axis: int) -> Value:
 
 
 def symmetrized(x: Value) -> Value:
-    """Return ``(x + x^H) / 2``."""
-    return div(add(x, adjoint(x)), typeof(x).dtype.type(2))
+    """Return ``(x + x^H) / 2``, weak where `x` is."""
+    half = div(add(x, adjoint(x)), typeof(x).dtype.type(2))
+    return as_type(half, typeof(half).dtype, True) if typeof(x).weak_type else half
 
 
 def real_dtype(dtype: Any) -> np.dtype:

@@ -19,8 +19,8 @@ from tans_numpy.operands import (
     canonicalize_axes,
     check_arraylike,
     promote_dtypes_inexact,
+    strong,
 )
-from tans_numpy.reductions import as_typed
 from tans_xla import composite
 
 type Array = Any
@@ -81,7 +81,7 @@ def _apply(
     a: Array, *, kind: FftType, lengths: tuple[int, ...], axes: tuple[int, ...], norm: str | None
 ) -> Array:
     (a,) = promote_dtypes_inexact("fft", a)
-    a = as_typed(a, typeof(a).dtype)
+    a = strong(a)
     if not axes and kind is FftType.RFFT:
         return a
     if typeof(a).dtype.itemsize < 4:

@@ -16,6 +16,7 @@ from tans_numpy.operands import (
     canonicalize_axes,
     check_arraylike,
     promote_dtypes_inexact,
+    strong,
 )
 from tans_numpy.reductions import keep_dims
 from tans_xla import composite
@@ -31,7 +32,7 @@ def _magnitude(x: Array) -> Array:
 
 def _vector_norm(x: Any, order: Any = None, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     (x,) = promote_dtypes_inexact("norm", x)
-    x = reduce.as_typed(x, typeof(x).dtype)
+    x = strong(x)
     return _norm_of_order(x, 2 if order is None else order, axes, keepdims)
 
 

@@ -27,8 +27,7 @@ from tans_lax.mesh.specs import partitions_like
 from tans_numpy.linalg.checks import check_matrices
 from tans_numpy.linalg.results import SlogdetResult
 from tans_numpy.manipulation import broadcast_shapes, broadcast_to, moveaxis, reshape
-from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact
-from tans_numpy.reductions import as_typed
+from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact, strong
 from tans_xla import composite
 
 type Array = Any
@@ -100,7 +99,7 @@ def inv(a: ArrayLike) -> Array:
     """
     check_matrices("linalg.inv", a, square=True)
     (a,) = promote_dtypes_inexact("linalg.inv", a)
-    a = as_typed(a, typeof(a).dtype)
+    a = strong(a)
     return solve_by_lu(a, identity_like(a))
 
 
@@ -145,7 +144,7 @@ def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     if 0 in aval.shape:
         return lax.full((*aval.shape[:-2], aval.shape[-1], aval.shape[-2]), 0, aval.dtype)
     check_matrix("linalg.pinv", aval)
-    a = as_typed(a, aval.dtype)
+    a = strong(a)
     dtype = real_dtype(aval.dtype)
     if rtol is None:
         rtol = dtype.type(10 * max(aval.shape[-2:]) * np.finfo(dtype).eps)
@@ -233,6 +232,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
 
 def _slogdet(a: Array, *, method: str) -> tuple[Array, Array]:
     (a,) = promote_dtypes_inexact("linalg.slogdet", a)
+    a = strong(a)
     if method == "qr":
         q, r = qr(a)
         return _sign_and_log(diagonal(r), lax_det(q))
@@ -298,7 +298,7 @@ def lstsq(
 
 @composite
 def _lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, Array, Array]:
-    a, b = promote_dtypes_inexact("linalg.lstsq", a, b)
+    a, b = map(strong, promote_dtypes_inexact("linalg.lstsq", a, b))
     m, n = typeof(a).shape
     dtype = real_dtype(typeof(a).dtype)
     if rcond is None:

@@ -287,11 +287,8 @@ def inv(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 @composite
 def _det(a: Any) -> Array:
     (a,) = promote_dtypes_inexact("det", a)
-    n = check_square("det", a)
-    factors, pivots, _ = lax.linalg.lu(jnp.asarray(a))
-    swaps = jnp.sum(pivots != jnp.arange(n), -1) % 2
-    sign = jnp.where(swaps == 1, -1, 1).astype(factors.dtype)
-    return sign * jnp.prod(jnp.diagonal(factors, axis1=-2, axis2=-1), -1)
+    check_square("det", a)
+    return jnp.linalg.det(a)
 
 
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:

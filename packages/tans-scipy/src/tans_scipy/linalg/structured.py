@@ -6,7 +6,7 @@ import numpy as np
 
 import tans_lax as lax
 import tans_numpy as jnp
-from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes
+from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, strong
 from tans_xla import composite
 
 type Array = Any
@@ -72,7 +72,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 
 def _of_one_batch(name: str, c: Array, r: Array) -> tuple[Array, Array]:
-    c, r = promote_dtypes(name, c, r)
+    c, r = map(strong, promote_dtypes(name, c, r))
     batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     return (
         jnp.broadcast_to(c, (*batch, c.shape[-1])),
