@@ -1,5 +1,7 @@
 """VJP objects that are pickled in one process and applied in another."""
 
+import hashlib
+import os
 import pickle
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import pytest
 import tans
 import tans.numpy as jnp
 from tans.core import Primitive
+from tans_compiler import program_pickling
 from tans_compiler.program_pickling import FORMAT, load_program
 from tans_core import rules
 
@@ -168,8 +171,94 @@ def test_primitives_without_a_name_can_not_be_written():
 
 def test_other_forms_and_missing_packages_are_refused():
     with pytest.raises(pickle.UnpicklingError, match=f"expected form {FORMAT}"):
-        load_program(FORMAT + 1, b"")
+        load_program(FORMAT - 1, b"")  # as the first form was written
     _, f_vjp = tans.vjp(jnp.sin, 2.0)
-    data = pickle.dumps(f_vjp).replace(b"tans_lax.arithmetic", b"tans_lax.arithmetix")
+    load, (form, data, _) = program_pickling._reduce_program(f_vjp.fun)
+    data = data.replace(b"tans_lax.arithmetic", b"tans_lax.arithmetix")
+    data = data.replace(b"tans_lax.elementwise", b"tans_lax.elementwisx")
     with pytest.raises(pickle.UnpicklingError, match="not installed here"):
-        pickle.loads(data.replace(b"tans_lax.elementwise", b"tans_lax.elementwisx"))
+        load(form, data, hashlib.sha256(data).digest())
+
+
+def sharded(names=("x",), sizes=(4,), kind=tans.sharding.AxisType.Explicit):
+    mesh = tans.make_mesh(sizes, names, axis_types=(kind,) * len(names))
+    x = np.arange(8, dtype=np.float32)
+    return tans.device_put(x, tans.NamedSharding(mesh, tans.P(names[0])))
+
+
+def product(x):
+    return jnp.sin(x) * x
+
+
+def total_of_parts(x):
+    summed = lambda v: tans.lax.psum(jnp.sin(v), "x")  # noqa: E731
+    return tans.shard_map(summed, mesh=MESH, in_specs=tans.P("x"), out_specs=tans.P())(x)
+
+
+MESH = tans.make_mesh((4,), ("x",), axis_types=(tans.sharding.AxisType.Auto,))
+
+
+@pytest.mark.parametrize(
+    ("fun", "kind"), [(product, "Explicit"), (product, "Auto"), (total_of_parts, "Auto")]
+)
+def test_sharded_values_find_their_devices(fun, kind):
+    x = sharded(kind=tans.sharding.AxisType[kind])
+    out, f_vjp = tans.vjp(fun, x)
+    loaded = pickle.loads(pickle.dumps(f_vjp))
+    (mine,), (other,) = f_vjp(out), loaded(out)
+    assert tans.typeof(mine) == tans.typeof(other)
+    np.testing.assert_array_equal(mine, other)
+    if kind == "Explicit":
+        assert other.sharding == x.sharding
+
+
+_ELSEWHERE = """
+import pickle, sys, numpy as np, tans
+f_vjp = pickle.load(open(sys.argv[1], "rb"))
+(residual,) = tans.tree.leaves(f_vjp)
+(found,) = f_vjp(tans.device_put(np.ones(8, np.float32), residual.sharding))
+print(len(found.sharding.device_set), float(np.asarray(found).sum()))
+"""
+
+
+@pytest.mark.parametrize("count", ["8", "4", "2"])
+def test_where_devices_are_fewer_the_error_says_how_many(tmp_path, count, monkeypatch):
+    x = sharded()
+    (tmp_path / "vjp").write_bytes(pickle.dumps(tans.vjp(jnp.sin, x)[1]))
+    done = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, str(tmp_path / "vjp")],
+        env=os.environ | {"TANS_NUM_CPU_DEVICES": count},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if count == "2":
+        assert "given a program over 4 cpu devices; expected at most 2" in done.stderr
+    else:
+        devices, total = done.stdout.split()
+        assert devices == "4"
+        assert float(total) == pytest.approx(np.cos(np.arange(8)).sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("wrap", [tans.jit, tans.grad], ids=["jit", "grad"])
+def test_traced_values_can_not_be_written(wrap):
+    def f(x):
+        pickle.dumps(tans.vjp(jnp.sin, x)[1])
+        return x
+
+    with pytest.raises(pickle.PicklingError, match=r"VJP object of sin: given a traced value.*jit"):
+        wrap(f)(1.0)
+
+
+def test_damaged_bytes_are_refused():
+    data = pickle.dumps(tans.vjp(jnp.sin, 1.0)[1])
+    at = len(data) // 2
+    with pytest.raises(pickle.UnpicklingError, match="bytes that are damaged"):
+        pickle.loads(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_every_protocol_will_do(protocol):
+    loaded = pickle.loads(pickle.dumps(tans.vjp(jnp.sin, 1.0)[1], protocol))
+    assert float(loaded(1.0)[0]) == pytest.approx(np.cos(1.0))

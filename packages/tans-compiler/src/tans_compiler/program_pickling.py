@@ -8,6 +8,7 @@ bytes must be trusted.
 
 import copyreg
 import dataclasses
+import hashlib
 import io
 import pickle
 from collections.abc import Callable, Sequence
@@ -15,45 +16,78 @@ from importlib import import_module
 from typing import Any, Final
 
 from tans_autodiff.backward_program import BackwardProgram
-from tans_core import ClosedJaxpr, Primitive, Zero, eval_jaxpr, trace_to_jaxpr
+from tans_autodiff.vjp_object import VJP
+from tans_compiler._jaxlib import Device
+from tans_compiler.placed_pickling import reduce_array, reduce_device, reduce_mesh
+from tans_core import ArrayImpl, ClosedJaxpr, Primitive, Tracer, Zero, eval_jaxpr, trace_to_jaxpr
 from tans_core.errors import message
 from tans_core.jaxpr import DropVar, Eqn, Jaxpr, Literal, TypedOp, Var
+from tans_core.mesh import Mesh
 from tans_core.zeros import is_zero
 from tans_lax import full
 
-FORMAT: Final = 1  # raised when older programs can't be read any more
+FORMAT: Final = 2  # raised when older programs can't be read any more
 
 
 def install() -> None:
-    """Let `pickle` write backward programs."""
+    """Let `pickle` write backward programs and the VJP objects that hold them."""
     copyreg.pickle(BackwardProgram, _reduce_program)
+    copyreg.pickle(VJP, _reduce_vjp)
 
 
 def _reduce_program(program: BackwardProgram) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     fields = {f.name: getattr(program, f.name) for f in dataclasses.fields(program)}
     fields["place"] = str(program.place)
+    return load_program, _written(program.name, fields)
+
+
+def _reduce_vjp(f_vjp: VJP) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return load_vjp, _written(f_vjp.fun.name, vars(f_vjp))
+
+
+def _written(name: str, fields: dict[str, Any]) -> tuple[int, bytes, bytes]:
     buffer = io.BytesIO()
     try:
         _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(fields)
     except _UnpicklableError as error:
         raise pickle.PicklingError(
-            message(f"VJP object of {program.name}", error.given, error.expected, error.remedy)
+            message(f"VJP object of {name}", error.given, error.expected, error.remedy)
         ) from error
-    return load_program, (FORMAT, buffer.getvalue())
+    data = buffer.getvalue()
+    return FORMAT, data, hashlib.sha256(data).digest()
 
 
-def load_program(written_as: int, data: bytes) -> BackwardProgram:
+def load_program(written_as: int, data: bytes, digest: bytes = b"") -> BackwardProgram:
     """Return the backward program in `data`; `pickle` calls this.
 
     Raises:
-      UnpicklingError: another version of Tans wrote it, or it needs a package that is missing.
+      UnpicklingError: it is damaged, another version of Tans wrote it, or it needs a package or
+        devices that are missing.
     """
+    return BackwardProgram(**_read(written_as, data, digest))
+
+
+def load_vjp(written_as: int, data: bytes, digest: bytes) -> VJP:
+    """Return the VJP object in `data`; `pickle` calls this.
+
+    Raises:
+      UnpicklingError: as for `load_program`.
+    """
+    return VJP(**_read(written_as, data, digest))
+
+
+def _read(written_as: int, data: bytes, digest: bytes) -> dict[str, Any]:
     if written_as != FORMAT:
         raise pickle.UnpicklingError(
             f"VJP object: given a program in form {written_as}, expected form {FORMAT}, which this "
             "version of tans-compiler reads. Load it with the version that wrote it."
         )
-    return BackwardProgram(**pickle.loads(data))
+    if hashlib.sha256(data).digest() != digest:
+        raise pickle.UnpicklingError(
+            f"VJP object: given {len(data)} bytes that are damaged, expected those that were "
+            "written. Write them again."
+        )
+    return pickle.loads(data)
 
 
 class _UnpicklableError(Exception):
@@ -67,6 +101,12 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         rule = _RULES.get(type(obj))
+        if rule is None and isinstance(obj, Tracer):
+            raise _UnpicklableError(
+                f"a {obj.describe()} as a saved value",
+                "saved values that are arrays",
+                "Pickle it outside of jit, grad and vmap.",
+            )
         return NotImplemented if rule is None else rule(obj)
 
 
@@ -132,6 +172,10 @@ _RULES: Final[dict[type, Callable[[Any], Any]]] = {
     Eqn: _reduce_eqn,
     Jaxpr: lambda x: (Jaxpr, (x.constvars, x.invars, x.outvars, x.eqns, x.effects, None)),
     ClosedJaxpr: _fields("jaxpr", "consts"),
+    ArrayImpl: reduce_array,
+    BackwardProgram: _reduce_program,
+    Device: reduce_device,
+    Mesh: reduce_mesh,
 }
 
 

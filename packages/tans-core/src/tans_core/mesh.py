@@ -6,6 +6,7 @@ objects, which belong to one client.
 """
 
 import math
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, Self, final
 
@@ -102,6 +103,7 @@ class Mesh(MeshAxes):
                 self.axis_sizes, self.axis_names, self.axis_types, _abstract_device(self)
             )
             self._cache["abstract"] = abstract
+            abstract._cache.setdefault("concrete", weakref.WeakSet()).add(self)
         return abstract
 
     @property
@@ -186,6 +188,11 @@ class AbstractMesh(MeshAxes):
     def abstract_mesh(self) -> Self:
         """This mesh."""
         return self
+
+    @property
+    def concrete_meshes(self) -> list[Mesh]:
+        """The meshes over devices that stand behind types with this mesh."""
+        return list(self._cache.get("concrete", ()))
 
     def update(
         self,

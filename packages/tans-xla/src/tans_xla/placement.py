@@ -43,6 +43,7 @@ def resolve(
     others: Sequence[tuple[str, Any]],
     arg_name: Callable[[int], str],
     function: str,
+    out_avals: Sequence[Any] = (),
 ) -> Placement:
     """Decide where a program runs.
 
@@ -52,6 +53,7 @@ def resolve(
       others: further shardings that were asked for, each with the name of what asks.
       arg_name: gives the printed name of an argument.
       function: the function's name, for messages.
+      out_avals: types of the results, whose mesh is taken when nothing else says where.
 
     Raises:
       ValueError: committed arguments or requested shardings are on different devices, or a
@@ -68,6 +70,8 @@ def resolve(
             found.append((arg_name(i), committed))
     found += others
     mesh = concrete_mesh.value
+    if mesh is None and not found:
+        mesh = mesh_of_types(out_avals, function)
     if not found:
         devices: tuple[Any, ...] = _default_devices(mesh)
     else:
@@ -80,6 +84,26 @@ def resolve(
         for x, s in zip(args, requested, strict=True)
     )
     return Placement(devices, chosen, bool(found))
+
+
+def mesh_of_types(avals: Sequence[Any], function: str) -> Any:
+    """Return the mesh over devices of types with a sharding; None when no type has one.
+
+    Raises:
+      ValueError: there is none, or more than one.
+    """
+    for aval in avals:
+        if not getattr(aval, "is_sharded", False) or aval.sharding.mesh.size < 2:
+            continue
+        abstract = aval.sharding.mesh
+        meshes = [m for m in abstract.concrete_meshes if not backend.is_lost(m.devices.flat[0])]
+        if len(meshes) == 1:
+            return meshes[0]
+        raise ValueError(
+            f"{function}: given a result of type {aval.str_short()} whose mesh {abstract} stands "
+            f"for {len(meshes)} meshes over devices, expected one. Write set_mesh(mesh) around it."
+        )
+    return None
 
 
 def check_shapes(

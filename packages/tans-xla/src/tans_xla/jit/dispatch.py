@@ -6,8 +6,9 @@ from typing import Any
 from tans_core import JaxprTrace, eval_jaxpr, recording_trace, state
 from tans_core.config import concrete_mesh, explain_cache_misses
 from tans_core.debug_info import CallInfo, DebugInfo, name_of
+from tans_core.partition_spec import PartitionSpec
 from tans_core.refs import RefView, is_ref_type
-from tans_core.sharding import single_device_sharding
+from tans_core.sharding import named_sharding, single_device_sharding
 from tans_core.staging import infer
 from tans_core.trace import eval_trace
 from tans_core.tracebacks import hide_frames
@@ -239,9 +240,14 @@ class Jitted:
         device = self.device()
         if device is not None:
             others.append(("option device or backend", single_device_sharding(device)))
-        found = placements.resolve(flat, requested, others, program.input_name, self.name)
-        avals, count = program.closed.out_avals, len(found.devices)
-        return found, result_shardings(found.in_shardings, avals, outs, count)
+        avals = program.closed.out_avals
+        unplaced = avals if ins is None else ()
+        found = placements.resolve(flat, requested, others, program.input_name, self.name, unplaced)
+        count = len(found.devices)
+        known = [*found.in_shardings, *(s for _, s in others)]
+        if not known and count > 1 and (mesh := placements.mesh_of_types(unplaced, self.name)):
+            known.append(named_sharding(mesh, PartitionSpec()))
+        return found, result_shardings(known, avals, outs, count)
 
     def device(self) -> Any:
         """Return the device asked for by `device` or `backend`, or None."""
