@@ -217,7 +217,10 @@ BAD_VALUES = [
     ("local_device_ids", "0", TypeError),
     ("local_device_ids", [-1], ValueError),
     ("coordinator_bind_address", "nowhere", ValueError),
+    ("mtls_peer_uri_prefix", "spiffe://x", ValueError),
+    ("verify_secure_credentials", "yes", TypeError),
 ]
+CERTIFICATES = {f"mtls_{name}_file": f"/nowhere/{name}" for name in ("cert", "key", "ca")}
 
 
 @pytest.mark.parametrize(
@@ -236,6 +239,7 @@ BAD_VALUES = [
             "host:port",
         ),
         ({"cluster_detection_method": "nope"}, ValueError, "'nope'.*'slurm'"),
+        (PLACE | CERTIFICATES, ValueError, "mtls_cert_file='/nowhere/cert', expected .* a file"),
         *((PLACE | {"coordinator_address": a}, ValueError, "host:port") for a in BAD_ADDRESSES),
         *(
             (PLACE | {name: value}, error, rf"{name}=.*expected")

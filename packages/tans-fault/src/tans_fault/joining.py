@@ -156,5 +156,6 @@ def start_coordinator(
 def _port_taken(port: int, what: str, error: Exception) -> RuntimeError:
     return RuntimeError(
         f"distributed: {what} could not listen on port {port} ({error}); expected a free port and "
-        "its successor. Choose another port for coordinator_address."
+        "its successor, and certificates that can be used, if any. Choose another port for "
+        "coordinator_address, or correct what is named."
     )

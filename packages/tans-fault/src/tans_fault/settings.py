@@ -215,7 +215,20 @@ def security(verify: bool | None, **given: str | None) -> dict[str, Any]:
             f"{' and '.join('mtls_' + m for m in missing)}; expected all three files or none. "
             "Give the certificate, its key and the authority."
         )
-    if verify is None:
+    for name in _MTLS[: 3 if files else 0]:
+        path = found[f"mtls_{name}"]
+        if not isinstance(path, str) or not os.path.isfile(path):
+            raise ValueError(
+                f"distributed.initialize: mtls_{name}={path!r}, expected the path of a file. "
+                "Correct the path, or leave all three out."
+            )
+    prefix = found["mtls_peer_uri_prefix"]
+    if prefix and not (isinstance(prefix, str) and prefix.endswith("/")):
+        raise ValueError(
+            f"distributed.initialize: mtls_peer_uri_prefix={prefix!r}, expected text that ends "
+            "with '/': others might begin with it too. Write 'spiffe://example.org/'."
+        )
+    if truth("verify_secure_credentials", verify) is None:
         verify = config.find_flag("jax_distributed_verify_secure_credentials").value
     found = {name: value for name, value in found.items() if value}
     return {**found, "verify_secure_credentials": verify} if found else {}
