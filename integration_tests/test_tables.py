@@ -29,7 +29,6 @@ EMPTY = {
     ("lowering", "dimension_value"): "export lowers it, which alone knows the dimensions",
     ("jvp", "call_exported"): "the function around it has the derivative that was exported",
     ("transpose", "call_exported"): "the function around it has the derivative that was exported",
-    ("batching", "call_exported"): "the exported program has the shapes it has",
 }
 # The rows that say "not differentiable"; a new one needs a decision, and a line here.
 NOT_DIFFERENTIABLE = set(

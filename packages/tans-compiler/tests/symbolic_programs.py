@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tans
+import tans.numpy as jnp
 from tans import export
 
 SIZES = ({"a": 3, "b": 4, "c": 5}, {"a": 2, "b": 7, "c": 1}, {"a": 6, "b": 5, "c": 2})
@@ -69,3 +70,9 @@ class Program(NamedTuple):
             for x, y in zip(found, expected, strict=True):
                 assert x.shape == np.shape(y)
                 np.testing.assert_allclose(x, y, rtol=2e-5, atol=2e-5)
+
+
+def same(fun, *specs, **options):
+    """A program that reads alike for NumPy."""
+    options = {"specs": specs or ("a,b",)} | options
+    return Program(lambda *x: fun(jnp, *x), lambda *x: fun(np, *x), **options)

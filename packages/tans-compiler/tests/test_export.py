@@ -295,3 +295,108 @@ def test_what_is_no_bytes_is_refused(blob):
 def test_checks_that_are_none_are_refused(checks):
     with pytest.raises(TypeError, match="export: given disabled_checks="):
         export.export(tans.jit(jnp.sin), disabled_checks=checks)
+
+
+# ---- transformations of calls ------------------------------------------------------------------
+
+
+@pytest.fixture
+def cosine():
+    return reloaded(export.export(tans.jit(jnp.cos))(np.float32(1)), vjp_order=2)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda f: tans.jit(f),
+        lambda f: tans.checkpoint(f),
+        lambda f: lambda x: tans.lax.cond(True, f, jnp.sin, x),
+        lambda f: lambda x: tans.lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0],
+        lambda f: tans.jit(tans.checkpoint(f)),
+    ],
+    ids=["jit", "checkpoint", "cond", "scan", "jit of checkpoint"],
+)
+def test_calls_inside_of_transformations_have_values_and_gradients(cosine, around):
+    fun = around(cosine.call)
+    x = jnp.float32(0.5)
+    np.testing.assert_allclose(fun(x), np.cos(0.5), rtol=1e-6)
+    np.testing.assert_allclose(tans.grad(fun)(x), -np.sin(0.5), rtol=1e-6)
+    np.testing.assert_allclose(tans.grad(tans.grad(fun))(x), -np.cos(0.5), rtol=1e-6)
+    assert tans.eval_shape(fun, x).shape == ()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f: tans.vmap(f)(np.ones(3, np.float32)),
+        lambda f: tans.vmap(tans.jit(f))(np.ones(3, np.float32)),
+        lambda f: tans.vmap(tans.grad(f))(np.ones(3, np.float32)),
+        lambda f: tans.jacrev(f)(np.float32(1)),
+    ],
+)
+def test_calls_are_not_mapped(cosine, use):
+    with pytest.raises(NotImplementedError, match=r"call of exported cos.*under vmap") as caught:
+        use(cosine.call)
+    for fact in ("mapped along dimension 0", "symbolic size", "lax.map"):
+        assert fact in str(caught.value)
+
+
+def test_calls_that_nothing_maps_are_left_alone_by_vmap(cosine):
+    found = tans.vmap(lambda x: x + cosine.call(np.float32(1)))(jnp.arange(3.0))
+    np.testing.assert_allclose(found, np.arange(3) + np.cos(1), rtol=1e-6)
+    mapped = tans.lax.map(cosine.call, jnp.arange(3.0))
+    np.testing.assert_allclose(mapped, np.cos(np.arange(3)), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "use", [tans.jacfwd, tans.hessian, lambda f: lambda x: tans.jvp(f, (x,), (x,))]
+)
+def test_calls_have_no_forward_derivative(cosine, use):
+    with pytest.raises(TypeError, match="exported_cos: given forward-mode differentiation"):
+        use(cosine.call)(np.float32(1))
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "philox4x32"])
+def test_random_keys_as_arguments_and_results(impl):
+    key = tans.random.key(3, impl=impl)
+
+    def fun(k, x):
+        first, second = tans.random.split(k)
+        return first, tans.random.normal(second, (2,)) * x
+
+    made = reloaded(export.export(tans.jit(fun))(key, 2.0), vjp_order=1)
+    assert str(made.in_avals[0].dtype) == str(key.dtype) == str(made.out_avals[0].dtype)
+    found, expected = made.call(key, 2.0), fun(key, 2.0)
+    assert found[0].dtype == key.dtype
+    np.testing.assert_array_equal(tans.random.key_data(found[0]), tans.random.key_data(expected[0]))
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
+    slope = tans.grad(lambda x: made.call(key, x)[1].sum())(2.0)
+    np.testing.assert_allclose(slope, expected[1].sum() / 2, rtol=1e-6)
+    other = tans.random.key(0, impl="threefry2x32" if impl == "rbg" else "rbg")
+    with pytest.raises(ValueError, match=r"Dtype mismatch for args\[0\]"):
+        made.call(other, 2.0)
+
+
+def test_programs_with_unknown_keys_are_refused(monkeypatch):
+    from tans_compiler.exporting import serialization
+
+    blob = export.export(tans.jit(lambda k: k))(tans.random.key(0)).serialize()
+    monkeypatch.setattr(tans.random.implementations, "IMPLEMENTATIONS", ())
+    monkeypatch.setattr("tans_random.key_array.IMPLEMENTATIONS", ())
+    with pytest.raises(ValueError, match="given keys of dtype key<fry>"):
+        export.deserialize(blob)
+
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(serialization, "import_module", missing)
+    with pytest.raises(ValueError, match="pip install tans-random"):
+        export.deserialize(blob)
+
+
+def test_a_platform_may_be_named_twice():
+    made = reloaded(export.export(tans.jit(jnp.sin), platforms=("cpu", "cpu"))(1.0))
+    assert made.platforms == ("cpu", "cpu")
+    assert made.uses_global_constants
+    assert "stablehlo.case" not in made.mlir_module()
+    np.testing.assert_allclose(made.call(1.0), np.sin(1.0), rtol=1e-6)

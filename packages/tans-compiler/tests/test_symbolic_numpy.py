@@ -1,8 +1,8 @@
-"""NumPy's functions in programs for many sizes: indices, shapes, sums, and what is made of a size."""
+"""NumPy functions in programs for many sizes: indices, shapes, sums, what is made of a size."""
 
 import numpy as np
 import pytest
-from symbolic_programs import Program, exported
+from symbolic_programs import Program, exported, same
 
 import tans
 import tans.numpy as jnp
@@ -11,12 +11,6 @@ from tans.errors import InconclusiveDimensionOperation
 INT = np.int32
 LONG = ({"a": 6, "b": 7}, {"a": 8, "b": 5}, {"a": 5, "b": 9})
 ROWS = {"specs": ("a,b", "c"), "dtypes": (np.float32, INT)}
-
-
-def same(fun, *specs, **options):
-    """A program that reads alike for NumPy."""
-    options = {"specs": specs or ("a,b",)} | options
-    return Program(lambda *x: fun(jnp, *x), lambda *x: fun(np, *x), **options)
 
 
 def written(index, value):

@@ -69,6 +69,9 @@ _ALL: Final = {
 }  # fmt: skip
 
 
+IMPLEMENTATIONS: Final = tuple(_ALL.values())
+
+
 def find_implementation(name: Any) -> Implementation:
     """Return the generator called `name`.
 

@@ -15,7 +15,7 @@ from tans_core.explicit_mode import type_sharding
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding
 from tans_core.tree_registry import dispatch_registry
-from tans_random.implementations import Implementation
+from tans_random.implementations import IMPLEMENTATIONS, Implementation
 from tans_random.key_uses import KeyUses
 from tans_random.wrapping import wrap as wrap_words
 from tans_xla import composite
@@ -84,6 +84,21 @@ class KeyDtype:
 def dtype_of(impl: Implementation) -> KeyDtype:
     """Return the dtype of keys of a generator."""
     return KeyDtype(impl)
+
+
+def dtype_named(name: str) -> KeyDtype:
+    """Return the dtype of keys that is printed as `name`, such as ``key<fry>``.
+
+    Raises:
+      ValueError: no generator's keys are printed so.
+    """
+    found = {d.name: d for d in map(KeyDtype, IMPLEMENTATIONS)}
+    if name not in found:
+        raise ValueError(
+            f"random: given keys of dtype {name}, expected one of {', '.join(found)}. Install the "
+            "version of tans-random that made them."
+        )
+    return found[name]
 
 
 @dataclass(frozen=True, slots=True)

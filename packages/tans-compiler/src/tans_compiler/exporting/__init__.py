@@ -1,8 +1,8 @@
 """Programs that outlive their process: `export`, and the bytes it makes.
 
 An exported program is portable StableHLO with the types of its arguments and results. It can be
-called from other programs, batched into them, differentiated when its backward pass was kept, and
-read by later versions.
+called from other programs, differentiated when its backward pass was kept, and read by later
+versions.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -252,9 +252,11 @@ def is_inexact(aval: Any) -> bool:
 
 
 def _differentiable(exported: Exported) -> Callable[..., list[Any]]:
-    @custom_vjp
-    def run(*flat: Any) -> list[Any]:
+    def call(*flat: Any) -> list[Any]:
         return list(call_exported_p.bind(*flat, exported=exported))
+
+    call.__name__ = f"exported_{exported.fun_name}"
+    run = custom_vjp(call)
 
     def forward(*flat: Any) -> tuple[list[Any], tuple[Any, ...]]:
         exported.vjp()  # raises here, where the user differentiates

@@ -1,6 +1,7 @@
 """Exported programs as bytes: what the header of the file holds, and reading it back."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -135,5 +136,19 @@ def aval_from_json(data: Any, dim: Callable[[str], Any]) -> ShapedArray:
 
 
 def _dtype(name: str) -> Any:
+    if name.startswith("key<"):
+        return _key_dtype(name)
     found = {d.name: d for d in dtypes.ALL_DTYPES}
     return found.get(name) or np.dtype(name)
+
+
+def _key_dtype(name: str) -> Any:
+    """Return the dtype of random keys, whose package this one can do without."""
+    try:
+        keys = import_module("tans_random.key_array")
+    except ModuleNotFoundError:
+        raise ValueError(
+            f"deserialize: given a program with values of dtype {name}, expected dtypes that are "
+            "known here: those of random keys come with tans-random. Run: pip install tans-random"
+        ) from None
+    return keys.dtype_named(name)
