@@ -127,34 +127,63 @@ def _parts(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Row:
-    """A deliberate difference: patterns of the call and of what differs, reason, bound.
+    """A deliberate difference.
 
-    With a bound, values must agree within so many roundings of the largest.
+    Attributes:
+      call: pattern searched in the text of the call.
+      found: pattern searched in the difference.
+      reason: why it is meant.
+      within: if given, values must agree within so many roundings of the largest.
+      weak: whether the results must agree apart from their weak marks.
     """
 
     call: re.Pattern[str]
     found: re.Pattern[str]
     reason: str
-    within: float | None
+    within: float | None = None
+    weak: bool = False
 
-    def fits(self, text: str, found: str, theirs: Any, ours: Any) -> bool:
+    def fits(self, text: str, found: str, theirs: Any, ours: Any, elementwise: bool) -> bool:
         """Tell whether the row explains what was found for a call."""
         if not (self.call.search(text) and self.found.search(found)):
             return False
-        return self.within is None or difference(theirs, ours, False, self.within) is None
+        if self.within is None and not self.weak:
+            return True
+        if self.weak:
+            theirs, ours = _strong(theirs), _strong(ours)
+        elementwise = elementwise and self.within is None
+        return difference(theirs, ours, elementwise, self.within or ROUNDINGS) is None
+
+
+def _strong(outcome: Any) -> Any:
+    """Return an outcome, or a part of one, without weak marks."""
+    if not isinstance(outcome, tuple | list):
+        return outcome
+    if outcome and outcome[0] == "array":
+        return (*outcome[:3], False, outcome[4])
+    return type(outcome)(map(_strong, outcome))
 
 
 def explained() -> list[Row]:
     """Return the deliberate differences."""
     table = tomllib.loads(TABLE.read_text())
     return [
-        Row(re.compile(d["call"]), re.compile(d.get("found", "")), d["reason"], d.get("within"))
+        Row(
+            re.compile(d["call"]),
+            re.compile(d["found"], re.DOTALL),
+            d["reason"],
+            d.get("within"),
+            d.get("weak", False),
+        )
         for d in table["difference"]
     ]
 
 
-def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200) -> int:
-    """Print the differences and a count; return 1 if one is not explained."""
+def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200, whole: bool = False) -> int:
+    """Print the differences and a count; return 1 if one is not explained.
+
+    Rows that explain nothing are listed if these are the `whole` calls.
+    """
     table, used, faults, refused = explained(), Counter[str](), [], 0
     for call in calls:
         key = call.text, call.x64
@@ -166,7 +195,9 @@ def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200) -> int:
         if found is None:
             continue
         outcomes = theirs[key], ours[key]
-        row = next((r for r in table if r.fits(call.text, found, *outcomes)), None)
+        row = next(
+            (r for r in table if r.fits(call.text, found, *outcomes, call.elementwise)), None
+        )
         if row is None:
             faults.append((call, found))
         else:
@@ -175,6 +206,9 @@ def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200) -> int:
         print(f"{'x64: ' if call.x64 else ''}{call.text}\n    {found}")
     for reason, count in used.most_common():
         print(f"{count:6} explained: {reason}")
+    for reason in dict.fromkeys(row.reason for row in table) if whole else ():
+        if not used[reason]:
+            print(f"     0 explained: {reason}")
     names = len({c.name for c in calls})
     print(f"{len(calls)} calls of {names} names, {refused} refused by the reference: "
           f"{len(faults)} differ, {sum(used.values())} explained")  # fmt: skip

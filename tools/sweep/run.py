@@ -85,10 +85,11 @@ def main() -> int:
     calls = [c for topic in options.topic or [None] for c in rows.load(topic)]
     calls = [c for c in calls if not options.grep or options.grep in c.text]
     theirs = evaluate(options.reference, options.framework, calls, cached(options.cache))
-    if options.cache:
+    if options.cache:  # what was kept for other calls stays
         options.cache.write_bytes(pickle.dumps(theirs))
     ours = evaluate(options.python, "tans", calls, {})
-    return compare.report(calls, theirs, ours, limit=options.show)
+    whole = not (options.topic or options.grep)
+    return compare.report(calls, theirs, ours, limit=options.show, whole=whole)
 
 
 if __name__ == "__main__":
