@@ -118,6 +118,20 @@ def test_jvp_and_linearize_agree():
         np.testing.assert_allclose(f_jvp(*args), dot, rtol=1e-6)
 
 
+def test_outputs_without_tangent_have_zeros_of_their_type():
+    one, two = np.ones(3), np.ones((2, 1))
+    f = lambda p, x: cond(p, lambda: (one, two, sin(x)), lambda: (one, two, x))  # noqa: E731
+    x = np.float32(0.5)
+    for p, slope in ((True, np.cos(x)), (False, 1)):
+        _, found = jvp(lambda x, p=p: f(p, x), (x,), (np.float32(1),))
+        _, f_jvp = linearize(lambda x, p=p: f(p, x), x)
+        for dots in (found, f_jvp(np.float32(1))):
+            assert [np.shape(t) for t in dots] == [(3,), (2, 1), ()]
+            assert not np.any(dots[0])
+            assert not np.any(dots[1])
+            np.testing.assert_allclose(dots[2], slope, rtol=1e-6)
+
+
 def test_branches_share_residual_slots():
     # Vector L4: one slot for sin, cos, 2x and exp, and the index.
     branches = [sin, cos, lambda x: mul(x, 2.0), exp]

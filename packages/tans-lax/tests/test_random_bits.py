@@ -138,10 +138,11 @@ def test_uniform_numbers_lie_between_the_bounds():
 
 
 def test_batching_of_uniform_numbers():
-    low = np.array([0, 10], np.float32)
-    out, dim = rules.batching[rng_uniform_p](AxisData(2), (low, low + 1), (0, 0), shape=(50,))
+    low, high = np.array([0, 10], np.float32), np.array([4, 11], np.float32)
+    out, dim = rules.batching[rng_uniform_p](AxisData(2), (low, high), (0, 0), shape=(50,))
     x = np.moveaxis(np.asarray(out), dim, 0)
-    assert ((x >= low[:, None]) & (x < low[:, None] + 1)).all()
+    assert ((x >= low[:, None]) & (x < high[:, None])).all()
+    assert (x.max(1) > (low + high) / 2).all()
     with pytest.raises(NotImplementedError, match="int32"):
         rules.batching[rng_uniform_p](
             AxisData(2), (np.arange(2, dtype=np.int32), np.int32(9)), (0, None), shape=(3,)

@@ -5,7 +5,7 @@ import pytest
 
 from tans_core.mesh import Mesh
 from tans_core.partition_spec import P
-from tans_core.sharding import NamedSharding
+from tans_core.sharding import NamedSharding, single_device_sharding
 from tans_xla import backend, device_put, jit
 
 LOST = r"lost epoch.*expected.*"
@@ -44,3 +44,9 @@ def test_a_deleted_array_of_this_epoch_is_only_deleted(lost):
 
 def test_compiled_functions_work_again_on_new_devices(lost):
     assert float(jit(lambda x: x)(np.float32(2.0))) == 2.0
+
+
+def test_no_sharding_of_a_lost_device_is_kept(lost):
+    assert single_device_sharding.cache_info().currsize == 0
+    one = single_device_sharding(backend.devices()[0])
+    assert single_device_sharding(backend.devices()[0]) is one
