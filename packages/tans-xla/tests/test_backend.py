@@ -149,3 +149,17 @@ def test_a_plugin_is_told_which_devices_to_use(monkeypatch):
     ]
     with config.visible_devices["rocm"]("0,x"), pytest.raises(ValueError, match="'0,x', expected"):
         plugins.make_client(plugin, {}, None)
+
+
+def test_no_cpu_device_at_all_is_refused(run_python):
+    out = run_python(
+        """
+        import tans_xla
+        try:
+            tans_xla.devices()
+        except Exception as error:
+            print(error)
+        """,
+        JAX_NUM_CPU_DEVICES="0",
+    )
+    assert "jax_num_cpu_devices: given 0, expected at least 1" in out

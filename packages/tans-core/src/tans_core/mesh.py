@@ -189,11 +189,6 @@ class AbstractMesh(MeshAxes):
         """This mesh."""
         return self
 
-    @property
-    def concrete_meshes(self) -> list[Mesh]:
-        """The meshes over devices that stand behind types with this mesh."""
-        return list(self._cache.get("concrete", ()))
-
     def update(
         self,
         axis_sizes: Sequence[int] | None = None,
@@ -285,6 +280,11 @@ _intern_abstract = weak_value_interner(_make_abstract)
 def _abstract_from_fields(*fields: Any) -> AbstractMesh:
     """Return the interned mesh of pickled fields."""
     return _intern_abstract(*fields)
+
+
+def concrete_meshes(abstract: AbstractMesh) -> list[Mesh]:
+    """Return the meshes over devices that stand behind types with this mesh."""
+    return list(abstract._cache.get("concrete", ()))
 
 
 EMPTY_MESH: Final = Mesh(np.empty((), object), ())

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_core import AbstractValue, Tracer, is_value, same_but_weak, typeof
-from tans_core.tree_paths import structure_mismatches
 from tans_xla.shape_dtype_struct import ShapeDtypeStruct
+from tans_xla.structures import structure_mismatches
 
 
 def check_structure(function: str, given: Any, expected: Any) -> None:

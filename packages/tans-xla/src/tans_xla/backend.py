@@ -124,6 +124,11 @@ def _make_plugin_client(plugin: plugins.Plugin) -> Client:
 
 def _make_cpu() -> Client:
     count = config.num_cpu_devices.value
+    if count == 0:
+        raise ValueError(
+            "config jax_num_cpu_devices: given 0, expected at least 1, or -1 for the count in "
+            "XLA_FLAGS. Leave the flag out for one device."
+        )
     make = functools.partial(
         make_cpu_client,
         asynchronous=config.cpu_enable_async_dispatch.value,

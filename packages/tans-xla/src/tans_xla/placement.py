@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from tans_core import ArrayImpl
 from tans_core.config import concrete_mesh
+from tans_core.mesh import concrete_meshes
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding, named_sharding, single_device_sharding
 from tans_xla import backend
@@ -96,7 +97,7 @@ def mesh_of_types(avals: Sequence[Any], function: str) -> Any:
         if not getattr(aval, "is_sharded", False) or aval.sharding.mesh.size < 2:
             continue
         abstract = aval.sharding.mesh
-        meshes = [m for m in abstract.concrete_meshes if not backend.is_lost(m.devices.flat[0])]
+        meshes = [m for m in concrete_meshes(abstract) if not backend.is_lost(m.devices.flat[0])]
         if len(meshes) == 1:
             return meshes[0]
         raise ValueError(

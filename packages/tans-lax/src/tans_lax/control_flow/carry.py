@@ -11,11 +11,12 @@ from typing import Any
 from tans_core import promotion, tree
 from tans_core.errors import TypePromotionError
 from tans_core.manual_mode import in_mesh_order
-from tans_core.tree_paths import keystr, structure_mismatches
+from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_lax.control_flow.functions import Body, TreeDef, Value, check_leaves, describe
 from tans_lax.conversion import convert_element_type
+from tans_xla.structures import structure_mismatches
 
 type Avals = list[AbstractValue]
 
