@@ -189,6 +189,8 @@ def test_means_are_no_booleans(name):
         getattr(jnp, name)(np.ones(3, np.float32), dtype=bool)
     with pytest.raises(ValueError, match="std: given dtype=bool"):
         jnp.std(np.ones(3, np.float32), dtype=bool)
+    with pytest.raises(ValueError, match="var: given dtype=bool"):
+        jnp.var(np.ones(3, np.complex64), dtype=bool)
 
 
 @pytest.mark.parametrize(

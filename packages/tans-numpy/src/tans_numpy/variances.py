@@ -81,13 +81,15 @@ def check_variance_dtype(name: str, a: ArrayLike, dtype: Any) -> Any:
     """Return the dtype that is asked for.
 
     Raises:
-      TypeError: booleans; for `std` it is a ValueError.
+      TypeError: booleans; for `std` and for complex numbers it is a ValueError.
       ValueError: a real dtype for complex numbers.
     """
-    dtype = number_dtype(name, dtype, ValueError if name == "std" else TypeError)
+    is_complex = dtypes.is_complex(typeof(a).dtype)
+    error = ValueError if is_complex or name == "std" else TypeError
+    dtype = number_dtype(name, dtype, error)
     if dtype is None:
         return None
-    if dtypes.is_complex(typeof(a).dtype) and not dtypes.is_complex(dtype):
+    if is_complex and not dtypes.is_complex(dtype):
         raise ValueError(
             f"{name}: given dtype={dtype} for {typeof(a).str_short()}, expected a complex dtype or "
             "None: without one the result is real. Convert the result with astype."
