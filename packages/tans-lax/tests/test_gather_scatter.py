@@ -177,6 +177,7 @@ def test_unknown_mode_raises():
         (GatherDimensionNumbers((), (0,), (1,)), (1,), I, TypeError),
         (GatherDimensionNumbers((), (), (0,)), (1,), I, TypeError),
         (GatherDimensionNumbers((5,), (), (0,)), (1,), I, TypeError),
+        (GatherDimensionNumbers((), (), (), (0,), (2,)), (1,), I[:, :0], TypeError),
         (GatherDimensionNumbers((), (0,), (0,), (0,), (0,)), (1,), I, TypeError),
         (GatherDimensionNumbers((), (), (), (0,), (0,)), (1,), I[:, :0], TypeError),
     ],
