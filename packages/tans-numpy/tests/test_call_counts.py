@@ -34,6 +34,7 @@ def count(call):
 
 
 ONE_FRAME = {
+    "clip": lambda: jnp.clip(X, 0, 3),
     "sum": lambda: jnp.sum(X),
     "sum of an axis": lambda: jnp.sum(M, axis=0, keepdims=True),
     "sum, by position": lambda: jnp.sum(M, 1),
@@ -86,15 +87,20 @@ ONE_FRAME = {
     "polyval": lambda: jnp.polyval(X, X),
 }
 TWO_FRAMES = {
+    "take": lambda: jnp.take(M, ROWS, axis=0),
+    "take_along_axis": lambda: jnp.take_along_axis(M, PLACES, axis=1),
     "where": lambda: jnp.where(MASK, X, 0),
-    "clip": lambda: jnp.clip(X, 0, 3),
     "pad": lambda: jnp.pad(X, 1),
     "linspace": lambda: jnp.linspace(0, 1, 8),
 }
 THREE_FRAMES = {
-    "take": lambda: jnp.take(M, ROWS, axis=0),
-    "take_along_axis": lambda: jnp.take_along_axis(M, PLACES, axis=1),
+    "x.cumsum": lambda: X.cumsum(),
     "x.argmax": lambda: X.argmax(),
+}
+MORE_FRAMES = {
+    "add.reduce": (7, lambda: jnp.add.reduce(X)),
+    "add.outer": (8, lambda: jnp.add.outer(X, X)),
+    "maximum.accumulate": (8, lambda: jnp.maximum.accumulate(X)),
 }
 INDEXING = {
     "x[3]": (1, lambda: X[3]),
@@ -125,4 +131,9 @@ def test_a_known_call_starts_few_functions(limit, call):
 
 @pytest.mark.parametrize(("limit", "call"), INDEXING.values(), ids=INDEXING)
 def test_a_known_index_is_not_parsed(limit, call):
+    assert len(count(call)) <= limit
+
+
+@pytest.mark.parametrize(("limit", "call"), MORE_FRAMES.values(), ids=MORE_FRAMES)
+def test_a_known_method_of_a_ufunc_starts_few_functions(limit, call):
     assert len(count(call)) <= limit

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import eval_trace, state, typeof
 from tans_core.dtype_queries import iinfo, issubdtype
 from tans_numpy.dims import repeat_cases
 from tans_numpy.operands import (
@@ -111,7 +111,8 @@ def clip(
         dtype = getattr(arr, "dtype", None)
         if dtype is not None and dtype.kind not in "fc" and not typeof(arr).weak_type:
             min, max = _bound(min, dtype, True), _bound(max, dtype, False)
-    return _clip(arr, min, max)
+    compiled, inline = _clip.compiled, _clip.inline  # pyright: ignore[reportFunctionMemberAccess]
+    return (compiled if state.trace is eval_trace else inline)(arr, min, max)
 
 
 @composite

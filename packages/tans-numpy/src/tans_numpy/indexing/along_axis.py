@@ -57,9 +57,9 @@ def take_along_axis(
       >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1).tolist()
       [[1, 3], [2, 5]]
     """
-    return _take_along_axis(
-        arr, indices, axis, mode, fill_scalar(fill_value), wrap_negative_indices
-    )
+    if fill_value is not None:
+        fill_value = fill_scalar(fill_value)
+    return _take_along_axis(arr, indices, axis, mode, fill_value, wrap_negative_indices)
 
 
 @composite(static_argnames=("axis", "mode", "fill_value", "wrap"))

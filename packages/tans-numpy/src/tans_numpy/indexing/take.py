@@ -66,9 +66,9 @@ def take(
       >>> jnp.take(jnp.arange(3) * 10, jnp.array([2, 0])).tolist()
       [20, 0]
     """
-    return _take(
-        a, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_scalar(fill_value)
-    )
+    if fill_value is not None:
+        fill_value = fill_scalar(fill_value)
+    return _take(a, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
 
 
 @composite(

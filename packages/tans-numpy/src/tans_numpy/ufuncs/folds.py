@@ -57,6 +57,13 @@ def reduce(
         return f._own["reduce"](
             a, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
         )
+    return _reduce(a, initial, where, f=f, axis=axis, dtype=dtype, keepdims=bool(keepdims))
+
+
+@composite(static_argnames=("f", "axis", "dtype", "keepdims"))
+def _reduce(
+    a: Any, initial: Any, where: Any, *, f: ufunc, axis: Any, dtype: Any, keepdims: bool
+) -> Array:
     if isinstance(axis, int):
         canonicalize_axis(axis, typeof(a).ndim, f"{f.__name__}.reduce")
     if (total := _builtin(f, _TOTALS)) is not None:
@@ -85,7 +92,7 @@ def reduce(
     if axis is None:
         a, where = ravel(a), where if where is None else ravel(broadcast_to(where, kept))
     axis_ = 0 if axis is None else canonicalize_axis(axis, typeof(a).ndim, f"{f.__name__}.reduce")
-    out = _reduce(a, initial, where, f=f, axis=axis_)
+    out = _fold(a, initial, where, f=f, axis=axis_)
     if not keepdims:
         return out
     dims = tuple(1 if axis in (None, k) or k == axis_ else n for k, n in enumerate(kept))
@@ -97,8 +104,7 @@ def _result_dtype(f: ufunc, a: Array) -> Any:
     return typeof(f.inline(one, one)).dtype
 
 
-@composite(static_argnames=("f", "axis"))
-def _reduce(a: Array, initial: Any, where: Any, *, f: ufunc, axis: int) -> Array:
+def _fold(a: Array, initial: Any, where: Any, *, f: ufunc, axis: int) -> Array:
     dtype = _result_dtype(f, a)
     rows = moveaxis(a, axis, 0)
     size, *dims = typeof(rows).shape
@@ -125,6 +131,11 @@ def accumulate(f: ufunc, a: Any, axis: Any, dtype: Any) -> Array:
     """Implement `ufunc.accumulate`."""
     if f._own["accumulate"] is not None:
         return f._own["accumulate"](a, axis=axis, dtype=dtype)
+    return _accumulate(a, f=f, axis=axis, dtype=dtype)
+
+
+@composite(static_argnames=("f", "axis", "dtype"))
+def _accumulate(a: Any, *, f: ufunc, axis: Any, dtype: Any) -> Array:
     a = asarray(a)
     if a.ndim == 0:
         raise ValueError(
@@ -139,11 +150,10 @@ def accumulate(f: ufunc, a: Any, axis: Any, dtype: Any) -> Array:
     a = _typed(a, dtype, f"{f.__name__}.accumulate")
     if (running := _builtin(f, _RUNNING_LAX)) is not None and a.dtype.kind in "iuf":
         return running(a if a.dtype.kind == "f" or "log" not in f.__name__ else a * 1.0, axis)
-    return _accumulate(a, f=f, axis=axis)
+    return _run(a, f=f, axis=axis)
 
 
-@composite(static_argnames=("f", "axis"))
-def _accumulate(a: Array, *, f: ufunc, axis: int) -> Array:
+def _run(a: Array, *, f: ufunc, axis: int) -> Array:
     dtype = _result_dtype(f, a)
     rows = moveaxis(a, axis, 0)
     if typeof(rows).shape[0] == 0:
@@ -193,6 +203,7 @@ def _reduceat(a: Array, indices: Array, *, f: ufunc, axis: int) -> Array:
     return moveaxis(lax.scan(step, firsts, (places, rows))[0], 0, axis)
 
 
+@composite(static_argnames=("f",))
 def outer(f: ufunc, a: Any, b: Any) -> Array:
     """Implement `ufunc.outer`."""
     a, b = asarray(a), asarray(b)

@@ -5,7 +5,7 @@ without arguments: its call goes straight to the wrapped function, with no Pytho
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature
 from operator import index
@@ -109,7 +109,7 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
         return self is other or (type(other) is ufunc and self._facts() == other._facts())
 
     def __hash__(self) -> int:
-        return hash(self._facts()[:5])
+        return hash(self._scalar)
 
     def __reduce__(self) -> Any:
         if getattr(import_module("tans_numpy"), self.__name__, None) is self:
@@ -176,7 +176,7 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
                 f"{self.__name__}.at: given inplace={inplace}; arrays can't be written to, "
                 "expected inplace=False. Use the result that is returned."
             )
-        return import_module("tans_numpy.ufuncs.updates").at(self, a, indices, b)
+        return _module("updates").at(self, a, indices, b)
 
     def outer(self, A: ArrayLike, B: ArrayLike, /) -> Array:
         """Apply the function to all pairs of elements of two arrays.
@@ -230,7 +230,12 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
                 "to. Use the result."
             )
         check_arraylike(f"{self.__name__}.{method}", *arrays)
-        return import_module("tans_numpy.ufuncs.folds")
+        return _module("folds")
+
+
+@cache
+def _module(name: str) -> Any:
+    return import_module(f"tans_numpy.ufuncs.{name}")
 
 
 def _by_name(name: str) -> ufunc:
