@@ -76,3 +76,30 @@ def same(fun, *specs, **options):
     """A program that reads alike for NumPy."""
     options = {"specs": specs or ("a,b",)} | options
     return Program(lambda *x: fun(jnp, *x), lambda *x: fun(np, *x), **options)
+
+
+def differences(fun, x):
+    """Return the gradient of a sum by central differences, in float64."""
+    out = np.zeros(x.shape)
+    for place in np.ndindex(x.shape):
+        step = np.zeros(x.shape)
+        step[place] = 1e-5
+        out[place] = (fun(x + step) - fun(x - step)) / 2e-5
+    return out
+
+
+def gradient(program):
+    """Return the program that gives the gradient of the sum of sines of another's results."""
+
+    def fun(x, *rest):
+        return tans.grad(
+            lambda x: sum(jnp.sum(jnp.sin(y)) for y in tans.tree.leaves(program.fun(x, *rest)))
+        )(x)
+
+    def oracle(x, *rest):
+        def total(x):
+            return sum(np.sum(np.sin(y)) for y in tans.tree.leaves(program.oracle(x, *rest)))
+
+        return differences(total, x)
+
+    return program._replace(fun=fun, oracle=oracle, types="f32[" + program.specs[0] + "]")

@@ -217,6 +217,39 @@ VALUES = {
         lambda n, x: (n.linalg.det(x), n.linalg.eigvalsh(x + n.swapaxes(x, 1, 2))), "a,3,3"
     ),
     "transforms": same(lambda n, x: n.fft.rfft(x, axis=1).real, "a,8", types="f32[a,5]"),
+    "edits": same(
+        lambda n, x: (
+            n.insert(x, 1, x[0], 0),
+            n.insert(x[:, 0], [0, -1, 0], x[0, 0]),
+            n.insert(x, -1, 5),
+            n.delete(x, 0, 0),
+            n.delete(x, -1),
+        )
+    ),
+    "diagonals": Program(
+        lambda x: jnp.fill_diagonal(x, x[0], inplace=False),
+        lambda x: np.where(np.eye(*x.shape), x[0], x),
+        specs=("a,a",),
+    ),
+    "places": Program(
+        lambda x: jnp.nonzero(x[1:, 0], size=3, fill_value=7),
+        lambda x: np.array([*np.flatnonzero(x[1:, 0]), 7, 7, 7])[:3],
+        specs=("a,b",),
+    ),
+    "numbers of places": Program(
+        lambda x: jnp.unravel_index(jnp.argmax(x), x.shape),
+        lambda x: np.unravel_index(np.argmax(x), x.shape),
+    ),
+    "places of numbers": Program(
+        lambda x, i: jnp.ravel_multi_index((i, i), x.shape, mode="clip"),
+        lambda x, i: np.ravel_multi_index((i, i), x.shape, mode="clip"),
+        **ROWS,
+    ),
+    "frequencies": same(
+        lambda n, x: (n.fft.fftshift(x), n.fft.ifftshift(x, 1), n.fft.fftfreq(x.shape[1], 0.5))
+    ),
+    "bits": same(lambda n, x: n.packbits(x > 0, axis=1), types="u8[a,- floordiv(- b, 8)]"),
+    "covariances": same(lambda n, x: (n.cov(x), n.corrcoef(x))),
     "where": same(lambda n, x: (n.where(x > 0, x, 0), n.clip(x, -1, 1), n.diff(x, axis=1))),
 }
 TABLE = INDICES | SHAPES | VALUES

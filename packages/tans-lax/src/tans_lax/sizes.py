@@ -18,6 +18,13 @@ def size_value(size: Size, dtype: Any) -> Value:
     return lax.convert_element_type(size.__jax_array__(), dtype)
 
 
+def scaled_size(size: Size, factor: Any, dtype: Any) -> Value:
+    """Return a size times a number as a scalar of a dtype."""
+    if not is_symbolic(size):
+        return np.dtype(dtype).type(size * factor)
+    return lax.mul(size_value(size, dtype), np.dtype(dtype).type(factor))
+
+
 def size_vector(sizes: Sequence[Size], dtype: Any) -> Value:
     """Return sizes as a vector of a dtype."""
     if not has_symbolic(sizes):

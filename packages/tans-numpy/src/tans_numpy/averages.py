@@ -143,7 +143,7 @@ def _cov(
     n = typeof(x).shape[1]
     if weights is None:
         center: Any = mean_(x, 1, keepdims=True)
-        divisor: Any = real.type(n - ddof if n else np.nan)
+        divisor: Any = lax.convert_element_type(n - ddof if n else np.nan, real)
         deviation = x - center
         other = deviation
     else:

@@ -30,9 +30,10 @@ def _places(bitorder: str) -> np.ndarray:
 def _packbits(a: Array, *, axis: int, bitorder: str) -> Array:
     bits = moveaxis(lax.convert_element_type(as_bool(a), _U8), axis, -1)
     dims = typeof(bits).shape
-    config = [(0, 0, 0)] * (len(dims) - 1) + [(0, -dims[-1] % 8, 0)]
+    count = -(-dims[-1] // 8)
+    config = [(0, 0, 0)] * (len(dims) - 1) + [(0, 8 * count - dims[-1], 0)]
     bits = lax.pad(bits, np.uint8(0), config)
-    bits = lax.reshape(bits, (*dims[:-1], typeof(bits).shape[-1] // 8, 8))
+    bits = lax.reshape(bits, (*dims[:-1], count, 8))
     packed = lax.reduce_sum(lax.convert_element_type(bits << _places(bitorder), _U8), (len(dims),))
     return moveaxis(packed, -1, axis)
 

@@ -1,5 +1,6 @@
 """Elements put in, taken out or chosen: insert, delete, choose, compress, fill_diagonal, ..."""
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Tracer, typeof
 from tans_core.errors import ConcretizationTypeError
+from tans_lax.sizes import size_value
 from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
 from tans_numpy.joining import concatenate
@@ -26,6 +28,7 @@ from tans_numpy.rearrangement import concrete_ints
 from tans_numpy.searching import nonzero
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.comparison import as_bool
+from tans_xla.sizes import is_symbolic, min_size
 
 type Array = Any
 
@@ -74,6 +77,8 @@ def delete(
     ):
         return _delete_traced(arr, reshape(obj, (-1,)), axis, n)
     places = _places(obj, n, "delete")
+    if is_symbolic(n):
+        return _delete_traced(arr, asarray(np.unique(places)), axis, n)
     if places.size and (places.min() < -n or places.max() >= n):
         raise ValueError(
             f"delete: given an index out of range for an axis of size {n}, expected {-n} to "
@@ -87,7 +92,7 @@ def delete(
 
 def _delete_traced(arr: Array, obj: Array, axis: int, n: int) -> Array:
     # Element k of the result is the k-th place that is not deleted.
-    gone = asarray(np.zeros(n, bool)).at[obj].set(True)
+    gone = lax.full((n,), False).at[obj].set(True)
     (kept,) = nonzero(~gone, size=n - typeof(obj).size)
     return take(arr, kept, axis, mode="clip")
 
@@ -112,10 +117,9 @@ def insert(
         arr, axis = ravel(arr), 0
     arr, values = asarray(arr), asarray(values)
     axis = canonicalize_axis(axis, arr.ndim, "insert")
-    n = arr.shape[axis]
+    n: Any = arr.shape[axis]
     single = not isinstance(obj, slice) and not np.ndim(obj)
     places = np.atleast_1d(_places(obj, n, "insert"))
-    places = np.where(places < 0, places + n, places)
     values = values.astype(arr.dtype)
     if single and values.ndim:
         # NumPy reads the values of a scalar position with their first dimension along `axis`.
@@ -123,17 +127,34 @@ def insert(
             values = reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
         values = moveaxis(values, 0, axis)
         places = np.repeat(places, values.shape[axis])
-    order = np.argsort(places, kind="stable")
-    target = np.empty(len(places), np.int64)
-    target[order] = places[order] + np.arange(len(places))
     dims = (*arr.shape[:axis], len(places), *arr.shape[axis + 1 :])
     both = concatenate([arr, broadcast_to(values, dims)], axis)
-    source = np.empty(n + len(places), np.int32)
-    old = np.ones(n + len(places), bool)
+    source = _sources_symbolic(places, n) if is_symbolic(n) else _sources(places, n)
+    return weak_as(take(both, source, axis, mode="clip"), arr)
+
+
+def _sources(places: np.ndarray, n: int) -> np.ndarray:
+    """Return which of `n` old and then the new elements is where, with new ones at places."""
+    places = np.where(places < 0, places + n, places)
+    count = len(places)
+    order = np.argsort(places, kind="stable")
+    target = np.empty(count, np.int64)
+    target[order] = places[order] + np.arange(count)
+    source = np.empty(n + count, np.int32)
+    old = np.ones(n + count, bool)
     old[target] = False
     source[old] = np.arange(n)
-    source[target] = n + np.arange(len(places))
-    return weak_as(take(both, source, axis, mode="clip"), arr)
+    source[target] = n + np.arange(count)
+    return source
+
+
+def _sources_symbolic(places: np.ndarray, n: Any) -> Array:
+    """Do as `_sources` for an `n` that is known where the program is called."""
+    count = size_value(n, np.int32)
+    start = lax.select(places < 0, places + count, places + 0 * count)
+    # A new element goes in front of the old one at its place, and after the new ones before it.
+    keys = concatenate([lax.iota(np.int32, n) * 2 + 1, start * 2], 0)
+    return lax.sort_key_val(keys, lax.iota(np.int32, n + len(places)))[1]
 
 
 def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") -> Array:
@@ -293,10 +314,10 @@ def fill_diagonal(
             f"fill_diagonal: given an array with shape {dims}, expected two dimensions, or more of "
             "one size."
         )
-    count = min(dims)
     flat = ravel(val)
-    values = flat[0] if typeof(flat).size == 1 else flat[np.arange(count) % typeof(flat).size]
-    index = np.arange(count, dtype=np.int32)
+    count = functools.reduce(min_size, dims)
+    index = lax.iota(np.int32, count) if is_symbolic(count) else np.arange(count, dtype=np.int32)
+    values = flat[0] if typeof(flat).size == 1 else flat[index % typeof(flat).size]
     return asarray(a).at[(index,) * len(dims)].set(values)
 
 

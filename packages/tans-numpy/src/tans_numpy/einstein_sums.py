@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import opt_einsum
@@ -13,13 +13,10 @@ from tans_lax.mesh.specs import before_transpose
 from tans_numpy.creation import requested_dtype
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes
 from tans_xla import composite
-from tans_xla.sizes import is_symbolic
+from tans_xla.sizes import typical_size
 
 type Array = Any
 type Step = tuple[tuple[int, ...], str]
-
-
-_TYPICAL: Final = 64  # what the planner takes for a symbolic size
 
 
 class _Shaped:
@@ -35,7 +32,7 @@ class _Shaped:
 def plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> tuple[Step, ...]:
     """Return the pairwise contractions, as (operand positions, subscripts)."""
     kind = "optimal" if optimize is True else "auto" if optimize is False else optimize
-    operands = [_Shaped(tuple(_TYPICAL if is_symbolic(n) else n for n in s)) for s in shapes]
+    operands = [_Shaped(tuple(map(typical_size, s))) for s in shapes]
     _, info = opt_einsum.contract_path(subscripts, *operands, optimize=kind, einsum_call=True)
     return tuple((tuple(step[0]), step[2]) for step in info)
 

@@ -1,5 +1,6 @@
 """Indices by name or by slices: tril_indices, ix_, mgrid, ogrid, r_, c_, s_, unravel_index, ..."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -8,6 +9,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
+from tans_lax.sizes import size_value
 from tans_numpy.creation import asarray, requested_dtype
 from tans_numpy.diagonals import tri
 from tans_numpy.joining import atleast_1d, concatenate, stack
@@ -17,6 +19,7 @@ from tans_numpy.ranges import arange, linspace, meshgrid
 from tans_numpy.rearrangement import concrete_ints
 from tans_numpy.searching import nonzero
 from tans_xla import composite
+from tans_xla.sizes import as_size, max_size
 
 type Array = Any
 
@@ -147,12 +150,12 @@ def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Array, ...]:
     if not np.issubdtype(typeof(indices).dtype, np.integer):
         raise TypeError(f"unravel_index: given {typeof(indices).dtype}, expected integers.")
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
-    return tuple(_unravel(indices, dims=tuple(operator.index(n) for n in sizes)))
+    return tuple(_unravel(indices, dims=tuple(map(as_size, sizes))))
 
 
 @composite(static_argnames=("dims",))
 def _unravel(indices: Any, *, dims: tuple[int, ...]) -> tuple[Array, ...]:
-    total = int(np.prod(dims, dtype=np.int64))
+    total: Any = math.prod(dims)
     dtype = typeof(indices).dtype
     place = indices
     if dtype.kind == "i":
@@ -160,13 +163,14 @@ def _unravel(indices: Any, *, dims: tuple[int, ...]) -> tuple[Array, ...]:
         place = lax.select(place < 0, place + total, place) if typeof(place).ndim else (
             lax.select_n(place < 0, place, place + total)
         )  # fmt: skip
-    place = asarray(place).clip(0, max(total - 1, 0))
+    place = asarray(place).clip(0, max_size(total - 1, 0))
     out = []
     stride = total
     for n in dims:
         stride = stride // n if n else 1
-        out.append(lax.div(place, lax.full_like(place, max(stride, 1))))
-        place = lax.rem(place, lax.full_like(place, max(stride, 1)))
+        step = lax.full_like(place, size_value(max_size(stride, 1), dtype))
+        out.append(lax.div(place, step))
+        place = lax.rem(place, step)
     return tuple(out)
 
 
@@ -187,7 +191,7 @@ def ravel_multi_index(
       ConcretizationTypeError: mode "raise" and traced coordinates.
       ValueError: coordinates out of range, or unknown mode or order.
     """
-    sizes = tuple(operator.index(n) for n in dims)
+    sizes = tuple(map(as_size, dims))
     coordinates = list(multi_index)
     check_arraylike("ravel_multi_index", *coordinates)
     if len(sizes) != len(coordinates):

@@ -138,7 +138,7 @@ def _nonzero(a: Array, fill: Any, *, size: int) -> tuple[Array, ...]:
         found = lax.full((), 0, index)
     else:
         hits = lax.scatter_add(
-            lax.full((size,), 0, index),
+            lax.full((max_size(size, 1),), 0, index),
             lax.reshape(counts, (total, 1)),
             lax.full((total,), 1, index),
             lax.ScatterDimensionNumbers(
@@ -146,8 +146,11 @@ def _nonzero(a: Array, fill: Any, *, size: int) -> tuple[Array, ...]:
             ),
             mode=lax.GatherScatterMode.FILL_OR_DROP,
         )
-        positions = lax.cumsum(hits, 0)
-        found = lax.index_in_dim(counts, total - 1, 0, keepdims=False)
+        positions = lax.slice_in_dim(lax.cumsum(hits, 0), 0, size)
+        if is_always_at_least(total, 1):
+            found = lax.index_in_dim(counts, total - 1, 0, keepdims=False)
+        else:
+            found = lax.reduce_sum(lax.convert_element_type(flat, index), (0,))
     beyond = lax.ge(lax.iota(index, size), found)
     out = []
     stride = total

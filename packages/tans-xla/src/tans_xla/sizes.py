@@ -7,11 +7,13 @@ none, raises `InconclusiveDimensionOperation`.
 
 import operator
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from tans_core.errors import InconclusiveDimensionOperation
 
 type Size = Any  # an int or a symbolic size
+
+_TYPICAL: Final = 64
 
 
 def is_symbolic(size: Any) -> TypeGuard[Any]:
@@ -49,6 +51,11 @@ def min_size(a: Size, b: Size) -> Size:
     if is_symbolic(a):
         return a.smaller(b)
     return b.smaller(a) if is_symbolic(b) else min(a, b)
+
+
+def typical_size(size: Size) -> int:
+    """Return an int to plan with: what the size is, or a usual one for a symbolic size."""
+    return _TYPICAL if is_symbolic(size) else size
 
 
 def is_always_at_least(a: Size, b: Size) -> bool:

@@ -183,7 +183,7 @@ class Dim:
             f"symbolic dimensions: the comparison '{self}' {sign} '{other}' is inconclusive: it "
             f"holds for some sizes of {', '.join(sorted(self.names | names_of(other)))} and not "
             f"for others; expected one that is decided by {self.scope}. Add a constraint, such as "
-            f"constraints=['{self} {'>=' if '>' in sign else '<='} {other}'], or compare on arrays."
+            f"constraints=['{self} {_DECIDED_BY[sign]} {other}'], or compare on arrays."
         )
 
     # ---- conversion ----
@@ -254,6 +254,10 @@ class Dim:
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
 }  # fmt: skip
+
+
+# The constraint that decides a comparison; one that may be an equality decides the strict ones.
+_DECIDED_BY: Final[dict[str, str]] = {">=": ">=", ">": "<=", "<=": "<=", "<": ">="}
 
 
 def is_size(x: Any) -> bool:

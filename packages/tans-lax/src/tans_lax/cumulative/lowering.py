@@ -16,7 +16,7 @@ from tans_lax.reductions.lowering import monoid_body, part_of
 from tans_lax.reductions.monoids import MONOIDS
 from tans_lax.windows.lowering import WindowAttributes, reduce_window_op
 from tans_xla import hlo
-from tans_xla.sizes import has_symbolic, is_always_at_least
+from tans_xla.sizes import has_symbolic, is_always_at_least, max_size
 
 type IrValue = Any
 type Body = Callable[..., Sequence[IrValue]]
@@ -24,7 +24,7 @@ type Body = Callable[..., Sequence[IrValue]]
 
 def _growing_window(x: ShapedArray, axis: int, reverse: bool) -> WindowAttributes:
     ones = (1,) * x.ndim
-    size = x.shape[axis]
+    size = max_size(x.shape[axis], 1)
     inside = (0, size - 1) if reverse else (size - 1, 0)
     return WindowAttributes(
         dimensions=tuple(size if d == axis else 1 for d in range(x.ndim)),

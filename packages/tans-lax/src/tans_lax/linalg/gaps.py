@@ -17,6 +17,7 @@ from tans_lax.elementwise.comparison import gt
 from tans_lax.elementwise.selection import select
 from tans_lax.reductions import reduce_max
 from tans_lax.shape import broadcast_in_dim
+from tans_lax.sizes import scaled_size
 
 type Value = Any  # an array or a tracer
 
@@ -44,7 +45,8 @@ def reciprocal_unless_small(x: Value, values: Value, size: int) -> Value:
     if 0 in aval.shape:
         return x
     largest = reduce_max(abs(values), (typeof(values).ndim - 1,))
-    noise = mul(largest, aval.dtype.type(size * np.finfo(aval.dtype).eps))
+    unit = scaled_size(size, np.finfo(aval.dtype).eps, aval.dtype)
+    noise = mul(largest, full_like(largest, unit))
     noise = broadcast_in_dim(noise, aval.shape, tuple(range(typeof(noise).ndim)))
     distinct = gt(magnitudes, noise)
     safe = select(distinct, x, full_like(x, 1))

@@ -1,18 +1,17 @@
 """Frequencies of the discrete Fourier transform, and the order they are stored in."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import tans_lax as lax
 from tans_core import dtypes, typeof
+from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
 from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike
 from tans_numpy.rearrangement import roll
 from tans_numpy.ufuncs.arithmetic import divide
 from tans_xla import composite, device_put
+from tans_xla.sizes import as_size
 
 type Array = Any
 
@@ -23,14 +22,14 @@ def _frequencies(d: Any, *, n: int, dtype: Any, half: bool) -> Array:
         k = lax.iota(dtype, n // 2 + 1)
     else:
         k = lax.iota(dtype, n)
-        k = lax.select(k < dtype.type((n + 1) // 2), k, k - dtype.type(n))
+        k = lax.select(k < size_value((n + 1) // 2, dtype), k, k - size_value(n, dtype))
     return lax.convert_element_type(divide(divide(k, n), d), dtype)
 
 
 def _spaced(name: str, n: int, d: Any, dtype: Any, device: Any, half: bool) -> Array:
     check_arraylike(name, d)
     try:
-        n = operator.index(n)
+        n = as_size(n)
     except TypeError:
         raise TypeError(f"{name}: given n={n!r}, expected an integer. Round it first.") from None
     if n < 0 or (typeof(d).ndim and typeof(d).size != 1):
@@ -66,9 +65,8 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: Any = None, device: Any = Non
 def _shift(x: ArrayLike, axes: Any, name: str, sign: int) -> Array:
     check_arraylike(name, x)
     chosen = canonicalize_axes(axes, typeof(x).ndim, name)
-    sizes = np.array([typeof(x).shape[i] for i in chosen], dtype=int)
-    shifts = sizes // 2 if sign > 0 else -(sizes // 2)
-    return roll(x, tuple(int(s) for s in shifts), chosen) if chosen else roll(x, 0)
+    shifts = tuple(sign * (typeof(x).shape[i] // 2) for i in chosen)
+    return roll(x, shifts, chosen) if chosen else roll(x, 0)
 
 
 @composite(static_argnames=("axes",))

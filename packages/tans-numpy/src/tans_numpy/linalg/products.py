@@ -18,6 +18,7 @@ from tans_numpy.operands import (
 )
 from tans_numpy.ranges import eye
 from tans_xla import composite
+from tans_xla.sizes import typical_size
 
 type Array = Any
 
@@ -97,7 +98,8 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:
                 f"multi_dot: given the shapes {[typeof(m).shape for m in items]}, whose sizes "
                 "do not fit; expected as many rows as the matrix before has columns."
             )
-    out = _ordered_product(items, _best_splits(sizes), 0, len(items) - 1, precision)
+    splits = _best_splits([typical_size(n) for n in sizes])
+    out = _ordered_product(items, splits, 0, len(items) - 1, precision)
     out = out[0] if first else out
     return out[..., 0] if last else out
 

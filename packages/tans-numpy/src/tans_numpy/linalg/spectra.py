@@ -8,11 +8,13 @@ import tans_lax as lax
 from tans_core import typeof
 from tans_lax import linalg as lax_linalg
 from tans_lax.linalg.matrices import real_dtype
+from tans_lax.sizes import scaled_size
 from tans_numpy.linalg.checks import check_matrices
 from tans_numpy.linalg.factorizations import svd
 from tans_numpy.linalg.results import EighResult, EigResult
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact
 from tans_xla import composite
+from tans_xla.sizes import max_size
 
 type Array = Any
 
@@ -164,7 +166,7 @@ def _matrix_rank(a: Array, rtol: Any, tol: Any, *, hermitian: bool) -> Array:
     if tol is None:
         if rtol is None:
             eps = np.finfo(real_dtype(aval.dtype)).eps
-            rtol = typeof(s).dtype.type(max(aval.shape[-2:]) * eps)
+            rtol = scaled_size(max_size(*aval.shape[-2:]), eps, typeof(s).dtype)
         threshold = largest * _column(rtol, s)
     else:
         threshold = _column(tol, s)

@@ -24,11 +24,13 @@ from tans_lax.linalg.singular_values import svd
 from tans_lax.linalg.triangular_factors import lu
 from tans_lax.linalg.triangular_systems import triangular_solve
 from tans_lax.mesh.specs import partitions_like
+from tans_lax.sizes import scaled_size
 from tans_numpy.linalg.checks import check_matrices
 from tans_numpy.linalg.results import SlogdetResult
 from tans_numpy.manipulation import broadcast_shapes, broadcast_to, moveaxis, reshape
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact, strong
 from tans_xla import composite
+from tans_xla.sizes import max_size, min_size
 
 type Array = Any
 
@@ -147,7 +149,7 @@ def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     a = strong(a)
     dtype = real_dtype(aval.dtype)
     if rtol is None:
-        rtol = dtype.type(10 * max(aval.shape[-2:]) * np.finfo(dtype).eps)
+        rtol = scaled_size(max_size(*aval.shape[-2:]), 10 * np.finfo(dtype).eps, dtype)
     lies = partitions_like(a)
     if lies is not None:
         lies = lies.update(spec=PartitionSpec(*lies.spec.partitions[:-2]))
@@ -302,7 +304,7 @@ def _lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, Array, Array]:
     m, n = typeof(a).shape
     dtype = real_dtype(typeof(a).dtype)
     if rcond is None:
-        rcond = dtype.type(max(m, n) * np.finfo(dtype).eps)
+        rcond = scaled_size(max_size(m, n), np.finfo(dtype).eps, dtype)
     else:
         # As in NumPy, a negative threshold means the rounding unit.
         rcond = lax.convert_element_type(rcond, dtype)
@@ -312,7 +314,7 @@ def _lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, Array, Array]:
     columns = lax.expand_dims(b, (1,)) if is_vector else b
     x = matmul(lax_pinv(a, lax.stop_gradient(rcond)), columns)
     s = svd(a, full_matrices=False, compute_uv=False)
-    if min(m, n):
+    if min_size(m, n):
         kept = lax.gt(s, lax.mul(lax.slice_in_dim(s, 0, 1), rcond))
         rank = lax.reduce_sum(lax.convert_element_type(kept, np.int32), (0,))
     else:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes, strong
 from tans_xla import composite
+from tans_xla.sizes import max_size
 
 type Array = Any
 
@@ -68,12 +67,12 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
         return jnp.zeros((*c.shape[:-1], m, n), c.dtype)
     # The diagonals from the lower left to the upper right, and where each element lies in them.
     diagonals = jnp.concatenate([jnp.flip(c, -1), r[..., 1:]], -1)
-    return diagonals[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1]
+    return diagonals[..., jnp.arange(n)[None, :] - jnp.arange(m)[:, None] + m - 1]
 
 
 def _of_one_batch(name: str, c: Array, r: Array) -> tuple[Array, Array]:
     c, r = map(strong, promote_dtypes(name, c, r))
-    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    batch = jnp.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     return (
         jnp.broadcast_to(c, (*batch, c.shape[-1])),
         jnp.broadcast_to(r, (*batch, r.shape[-1])),
@@ -103,7 +102,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     if not m or not n:
         return jnp.zeros((*c.shape[:-1], m, n), c.dtype)
     antidiagonals = jnp.concatenate([c, r[..., 1:]], -1)
-    return antidiagonals[..., np.arange(m)[:, None] + np.arange(n)[None, :]]
+    return antidiagonals[..., jnp.arange(m)[:, None] + jnp.arange(n)[None, :]]
 
 
 def circulant(c: ArrayLike) -> Array:
@@ -122,7 +121,7 @@ def circulant(c: ArrayLike) -> Array:
     check_arraylike("circulant", c)
     c = jnp.atleast_1d(c)
     n = c.shape[-1]
-    return c[..., (np.arange(n)[:, None] - np.arange(n)[None, :]) % max(n, 1)]
+    return c[..., (jnp.arange(n)[:, None] - jnp.arange(n)[None, :]) % max_size(n, 1)]
 
 
 def hilbert(n: int) -> Array:

@@ -16,7 +16,7 @@ from tans_lax.linalg.orthogonal_factors import geqrf_p, householder_product_p, o
 from tans_lax.linalg.row_gather import take_columns
 from tans_lax.linalg.triangular_systems import triangular_solve
 from tans_lax.rows import not_differentiable, not_linear
-from tans_xla.sizes import min_size
+from tans_xla.sizes import is_always_at_least, min_size
 
 type Value = Any
 
@@ -48,12 +48,12 @@ def _qr_jvp(
     change = triangular_solve(upper, leading(x_dot, k, -1), left_side=False, lower=False)
     inner = matmul(adjoint(q), change)
     columns = typeof(q).shape[-1]
-    if columns > k:
+    if not is_always_at_least(k, columns):
         wider = [(0, 0, 0)] * (typeof(q).ndim - 1) + [(0, columns - k, 0)]
         inner = lax.pad(inner, typeof(q).dtype.type(0), wider)
     w = _skew(inner)
     q_dot = matmul(q, w)
-    if columns < typeof(q).shape[-2]:
+    if not is_always_at_least(columns, typeof(q).shape[-2]):
         # What leaves the span of a thin Q.
         q_dot = lax.add(q_dot, lax.sub(change, matmul(q, inner)))
     r_dot = lax.sub(rotated, matmul(w, r))
