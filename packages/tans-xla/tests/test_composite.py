@@ -107,3 +107,16 @@ def test_what_a_function_refuses_is_shown_as_it_was_given(given):
     with pytest.raises(TypeError) as caught:
         refuse(given)
     assert str(caught.value) == f"given {given!r}"
+
+
+def test_each_nan_is_one_static_argument(toys):
+    calls = []
+
+    @composite(static_argnames=("fill",))
+    def masked(x, fill):
+        calls.append(fill)
+        return toys.sin(x)
+
+    for _ in range(3):
+        masked(1.0, float("nan"))
+    assert len(calls) == 1

@@ -23,6 +23,7 @@ from tans_xla import composite
 type Value = Any  # an array, a Python scalar or a tracer
 
 
+@composite(static_argnames=("axis", "mode", "fill_value", "wrap_negative_indices"))
 def take_along_axis(
     arr: Value,
     indices: Value,
@@ -57,19 +58,10 @@ def take_along_axis(
       >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1).tolist()
       [[1, 3], [2, 5]]
     """
-    if fill_value is not None:
-        fill_value = fill_scalar(fill_value)
-    return _take_along_axis(arr, indices, axis, mode, fill_value, wrap_negative_indices)
-
-
-@composite(static_argnames=("axis", "mode", "fill_value", "wrap"))
-def _take_along_axis(
-    arr: Value, indices: Value, axis: int | None, mode: Any, fill_value: Any, wrap: bool
-) -> Array:
     check_arrays("take_along_axis", arr, indices)
     mode = FILL if mode is None else GatherScatterMode.from_any(mode)
     axis, flat = _along_axis("take_along_axis", arr, indices, axis)
-    static = (axis, flat, mode, fill_value, wrap)
+    static = (axis, flat, mode, fill_scalar(fill_value), wrap_negative_indices)
     if recorded.can_replay(arr, indices):
         key = ("take_along_axis", *static)
         return recorded.call(key, lambda a, i: _taken(a, i, *static), [arr, indices])

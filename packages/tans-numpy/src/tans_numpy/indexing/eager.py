@@ -47,7 +47,8 @@ def getitem(x: Value, index: Any) -> Value:
         return _getitem_traced(x, index)
     if kind is int or (kind is ArrayImpl and index.dtype.kind != "b"):
         return _element(x, index)
-    return get_eager(x, index)
+    plan, numbers, is_whole = split_index(index, x.shape)
+    return x if is_whole else _reader(plan, DEFAULT)(x, *numbers)
 
 
 def _getitem_traced(x: Value, index: Any) -> Value:
@@ -74,7 +75,7 @@ def _index_array(x: Value, index: Value) -> Value:
 _element: Final = jit(_index_array)
 
 
-def get_eager(x: Value, index: Any, options: Options = DEFAULT) -> Value:
+def get_eager(x: Value, index: Any, options: Options) -> Value:
     """Index a concrete array."""
     plan, numbers, is_whole = split_index(index, x.shape)
     return x if is_whole else _reader(plan, options)(x, *numbers)

@@ -76,7 +76,10 @@ def split_index(index: Any, shape: tuple[int, ...]) -> Split:
             values.append(item)
         else:
             return _split(parse(index, shape), shape)
-    plan, numbers, is_whole = _split_form(tuple(form), shape)
+    found = _split_form(tuple(form), shape)
+    if not values:
+        return found
+    plan, numbers, is_whole = found
     rest = iter(values)
     return plan, [next(rest) if n is None else n for n in numbers], is_whole
 

@@ -29,6 +29,9 @@ type Value = Any  # an array, a Python scalar or a tracer
 _TAKE_MODES: Final = (None, "fill", "clip", "wrap")
 
 
+@composite(
+    static_argnames=("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value")
+)
 def take(
     a: Value,
     indices: Value,
@@ -66,20 +69,6 @@ def take(
       >>> jnp.take(jnp.arange(3) * 10, jnp.array([2, 0])).tolist()
       [20, 0]
     """
-    if fill_value is not None:
-        fill_value = fill_scalar(fill_value)
-    return _take(a, indices, axis, out, mode, unique_indices, indices_are_sorted, fill_value)
-
-
-@composite(
-    static_argnames=(
-        "axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value"
-    )
-)  # fmt: skip
-def _take(
-    a: Value, indices: Value, axis: int | None, out: Any, mode: str | None, unique_indices: bool,
-    indices_are_sorted: bool, fill_value: Any,
-) -> Array:  # fmt: skip
     if out is not None:
         raise NotImplementedError(
             "take: given an array as out, expected None: arrays are immutable. Use the result."
@@ -110,7 +99,7 @@ def _take(
             f"take: given {typeof(indices).size} indices for an axis of size 0, expected none. "
             "Check the size first."
         )
-    static = (shape, axis, mode, unique_indices, indices_are_sorted, fill_value)
+    static = (shape, axis, mode, unique_indices, indices_are_sorted, fill_scalar(fill_value))
     if recorded.can_replay(a, indices):
         key = ("take", *static)
         return recorded.call(key, lambda a, i: _taken(a, i, *static), [a, indices])

@@ -135,7 +135,8 @@ class Static:
                 f"{type(value).__name__}, which can't be hashed; expected a hashable value "
                 f"({error}). Pass a tuple instead of a list, or leave the argument dynamic."
             ) from None
-        self.key = (type(value), value)
+        is_nan = isinstance(value, float) and value != value  # which equals nothing
+        self.key = (type(value), "nan" if is_nan else value)
 
     def __hash__(self) -> int:
         return hash(self.key)
