@@ -103,7 +103,7 @@ class Mesh(MeshAxes):
                 self.axis_sizes, self.axis_names, self.axis_types, _abstract_device(self)
             )
             self._cache["abstract"] = abstract
-            abstract._cache.setdefault("concrete", weakref.WeakSet()).add(self)
+            _concrete.setdefault(abstract, weakref.WeakSet()).add(self)
         return abstract
 
     @property
@@ -273,6 +273,7 @@ def _make_abstract(
     return mesh
 
 
+_concrete: Final[weakref.WeakKeyDictionary[AbstractMesh, Any]] = weakref.WeakKeyDictionary()
 _intern_mesh = weak_value_interner(_make_mesh)
 _intern_abstract = weak_value_interner(_make_abstract)
 
@@ -284,7 +285,7 @@ def _abstract_from_fields(*fields: Any) -> AbstractMesh:
 
 def concrete_meshes(abstract: AbstractMesh) -> list[Mesh]:
     """Return the meshes over devices that stand behind types with this mesh."""
-    return list(abstract._cache.get("concrete", ()))
+    return list(_concrete.get(abstract, ()))
 
 
 EMPTY_MESH: Final = Mesh(np.empty((), object), ())

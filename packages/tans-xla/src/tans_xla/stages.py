@@ -7,7 +7,7 @@ from tans_core import ClosedJaxpr, Jaxpr
 from tans_core.tree import registry
 from tans_xla import compile as compiling
 from tans_xla.argument_checks import check_structure, check_types
-from tans_xla.compiled import Compiled
+from tans_xla.compiled import Compiled as Compiled
 from tans_xla.context_locks import lock_of
 from tans_xla.executable import load, lower, lowering_platform
 from tans_xla.jit.refs import held
@@ -65,8 +65,8 @@ class Traced(StageTypes):
         name = self._program.input_name
         count = len(self._program.consts)
         check_types(self.fun_name, leaves, self._in_avals, lambda i: name(count + i))
-        args, kwargs = self._call.replace(leaves, in_tree).rebuild(leaves)
-        return self._jitted.miss(*args, **kwargs)[0]
+        whole = self._call.replace(leaves, in_tree).rebuild(leaves)
+        return self._jitted.miss(*whole[0], **whole[1])[0]
 
     @property
     def out_avals(self) -> Any:

@@ -39,10 +39,9 @@ def explain(f: Callable[..., Any], /, *args: Any, run: bool = True, **kwargs: An
       >>> print(explain(lambda x: lax.sin(lax.mul(x, 2.0)), 1.0).equations)
       {'mul': 1, 'sin': 1}
     """
-    if isinstance(f, Traced):
-        f = f.lower()
-    if isinstance(f, Lowered | Compiled):
-        compiled = f if isinstance(f, Compiled) else f.compile()
+    given: Any = f.lower() if isinstance(f, Traced) else f
+    if isinstance(given, Lowered | Compiled):
+        compiled = given if isinstance(given, Compiled) else given.compile()
         if not run:
             return _explain(compiled, "run=False", (args, kwargs))
         return explain_compiled(compiled, *args, **kwargs)
