@@ -301,9 +301,9 @@ def test_r29_compiled() -> None:
 def test_r30_array_for_a_ref() -> None:
     r = new_ref(jnp.zeros(3))
     compiled = jit(add_one).lower(r).compile()
-    with pytest.raises(TypeError, match=r"float32\[3\].*compiled for Ref"):
+    with pytest.raises(TypeError, match=r"float32\[3\], expected Ref\{float32"):
         compiled(jnp.zeros(3))
-    with pytest.raises(TypeError, match=r"Ref\{float32\[3\]\}.*compiled for float32"):
+    with pytest.raises(TypeError, match=r"Ref\{float32\[3\]\}, expected float32"):
         jit(lambda x: x).lower(jnp.zeros(3)).compile()(r)
 
 
