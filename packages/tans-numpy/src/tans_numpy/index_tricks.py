@@ -19,7 +19,7 @@ from tans_numpy.ranges import arange, linspace, meshgrid
 from tans_numpy.rearrangement import concrete_ints
 from tans_numpy.searching import nonzero
 from tans_xla import composite
-from tans_xla.sizes import as_size, max_size
+from tans_xla.sizes import as_size, is_symbolic, max_size
 
 type Array = Any
 
@@ -168,7 +168,8 @@ def _unravel(indices: Any, *, dims: tuple[int, ...]) -> tuple[Array, ...]:
     stride = total
     for n in dims:
         stride = stride // n if n else 1
-        step = lax.full_like(place, size_value(max_size(stride, 1), dtype))
+        size = max_size(stride, 1)  # an int keeps a weak type
+        step = lax.full_like(place, size_value(size, dtype) if is_symbolic(size) else size)
         out.append(lax.div(place, step))
         place = lax.rem(place, step)
     return tuple(out)
