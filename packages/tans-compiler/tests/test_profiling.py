@@ -124,7 +124,9 @@ def test_the_server_is_one():
         (3, TypeError, "given log_dir=3 of type int"),
         (b"x", TypeError, "expected a str or a Path"),
         ("gs://bucket/x", OSError, "Mount storage"),
-        ("nul\0", OSError, "expected the path of a directory"),
+        ("nul\0", OSError, "expected a path without null characters"),
+        ("\ud800", OSError, "without null characters and lone surrogates"),
+        ("bytes\udc80", OSError, "without null characters and lone surrogates"),
         (__file__, OSError, "can't be written"),
         (__file__ + "/below", OSError, "expected a folder of yours"),
     ],
@@ -138,6 +140,14 @@ def test_folders_are_checked_before_the_program_runs(tmp_path, monkeypatch, fold
     assert list(tmp_path.iterdir()) == []
     with profiler.trace():  # nothing is left running
         work()
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("nul\0", OSError), ("\ud800", OSError), (3, TypeError)]
+)
+def test_names_that_are_no_files(name, error):
+    with pytest.raises(error, match=r"save_device_memory_profile: given filename=.*expected"):
+        profiler.save_device_memory_profile(name)
 
 
 @pytest.mark.parametrize("options", [3, {}, "x"])

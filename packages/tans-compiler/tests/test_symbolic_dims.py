@@ -141,6 +141,8 @@ def test_placeholders_come_from_the_shape():
         ("a", {"constraints": ["a == 4", "a == 5"]}, "which no sizes meet"),
         ("a // 0", {}, "given 'a // 0'"),
         ("a^b", {}, "given 'a^b'"),
+        ("\ud800", {}, "expected names, ints"),
+        ("a\0", {}, "expected names, ints"),
         ("3, _", {"like": (2, 3)}, "with size 3 for dimension 0"),
         ("a", {"constraints": ["a >= 2"], "scope": SymbolicScope()}, "both scope and constraints"),
     ],

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.linalg
 from symbolic_programs import Program, gradient, same
 
 import tans
@@ -10,6 +9,10 @@ import tans.numpy as jnp
 import tans.scipy.linalg
 
 TALL = {"constraints": ["a >= b"], "sizes": ({"a": 6, "b": 3}, {"a": 4, "b": 4})}
+
+
+def diagonals(element, m, n):
+    return np.array([[element(i, j) for j in range(n)] for i in range(m)])
 
 
 TABLE = {
@@ -27,9 +30,9 @@ TABLE = {
             tans.scipy.linalg.circulant(x[0]),
         ),
         lambda x: (
-            scipy.linalg.toeplitz(x[:, 0], x[0]),
-            scipy.linalg.hankel(x[:, 0], x[0]),
-            scipy.linalg.circulant(x[0]),
+            diagonals(lambda i, j: x[i - j, 0] if i >= j else x[0, j - i], *x.shape),
+            diagonals(lambda i, j: [*x[:, 0], *x[0, 1:]][i + j], *x.shape),
+            diagonals(lambda i, j: x[0, i - j], x.shape[1], x.shape[1]),
         ),
     ),
     "eigenvalues' gradients": Program(

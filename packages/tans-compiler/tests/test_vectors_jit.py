@@ -33,7 +33,7 @@ def test_v19_static_and_donated():
 
 
 def test_v20_not_callable():
-    with pytest.raises(TypeError, match="given 3 of type int, expected a callable"):
+    with pytest.raises(TypeError, match="given 3 of type int; expected a function"):
         tans.jit(3)
 
 

@@ -285,16 +285,27 @@ def test_tags_of_what_is_no_program(given):
         surviving_tags(given)
 
 
-TEXTS = ['q"uo', 'x", y="z', "new\nline", "\\", "{x}", "{a}{", "ü", "", "v=1, b = 2", "}"]
+TEXTS = (
+    *('q"uo', 'x", y="z', "new\nline", "\\", "{x}", "{a}{", "ü", "", "v=1, b = 2", "}"),
+    *('{"a": "}"}', '{"a": "{"}', "{a\nb}", '{"a\\"}', 'op_name="x"', "a\0b"),
+)
 
 
 @pytest.mark.parametrize("value", TEXTS, ids=repr)
-@pytest.mark.parametrize("name", ["tag", "a b", "a-b", "a=b", "a,b", 'q"k'])
+@pytest.mark.parametrize("name", ["tag", "a b", "a-b", "a=b", "a,b", 'q"k', "a\nb"])
 def test_tags_of_any_text_are_found_again(name, value):
     f = set_xla_metadata(**{name: value})(lambda x: jnp.sin(x))
     found = surviving_tags(tans.jit(lambda x: f(x)).lower(1.0))
     assert [operation.attributes for operation in found.before] == [{name: value}]
     assert found.lost == []
+    assert all(operation.attributes == {name: value} for operation in found.after)
+    assert all(operation.op_name for operation in found.after)
+    assert len(str(found).splitlines()) == 2
+
+
+def test_attributes_have_names():
+    with pytest.raises(ValueError, match=r"set_xla_metadata: given the name '' .*expected"):
+        set_xla_metadata(**{"": "v"})
 
 
 def test_a_loaded_program_has_no_lowered_form():

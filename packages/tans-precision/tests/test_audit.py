@@ -93,7 +93,8 @@ def test_reverse_scans_run_in_reverse(x):
     expected = f(x)
     from tans_precision import programs
 
-    def plain(eqn, values):
+    def plain(eqn, values, source):
+        assert source is eqn
         return eqn.primitive.bind(*values, **eqn.params)
 
     found = programs.run(tans.make_jaxpr(f)(x), [x], plain)
@@ -175,14 +176,59 @@ def test_integers_complex_numbers_and_nothing():
     report = audit(lambda z: (z @ z, jnp.ones((2, 2), int) @ jnp.ones((2, 2), int)), z)
     assert list(report) == []
     assert str(report) == "audit: no matrix products of floats"
-    assert report.cheapest() == next(iter(report.costs))
+    assert report.cheapest() is None
+    assert json.loads(report.to_json())["cheapest"] is None
 
 
-def test_products_that_are_not_looked_into(x):
+def test_ragged_products(x):
+    sizes, w = np.array([10, 14], np.int32), np.stack([x, -x])
+    names = ["BF16_BF16_F32", "F32_F32_F32", "F64_F64_F64"]
+    report = audit(lambda x: lax.ragged_dot(x, w, sizes), x, candidates=names)
+    (line,) = report
+    assert line.operation == "ragged dot f32[24,24] x f32[2,24,24]"
+    assert "test_audit.py" in line.place
+    assert report.unseen == []
+    expected = np.concatenate([x[:10].astype(np.float64) @ x, x[10:].astype(np.float64) @ -x])
+    for name in names:
+        found = [emulated_matmul(x[:10], x, name), emulated_matmul(x[10:], -x, name)]
+        error = relative_error(np.concatenate(found).astype(np.float32), expected)
+        assert line.errors[name].error == pytest.approx(error, rel=0.01, abs=2e-7)
+        assert report.whole[name] == pytest.approx(error, rel=0.01, abs=2e-7)
+
+
+def test_ragged_products_in_loops(x):
+    sizes, w = np.array([10, 14], np.int32), np.stack([x, -x])
+
+    def f(x):
+        return lax.scan(lambda c, _: (lax.ragged_dot(c, w, sizes), None), x, length=6)[0]
+
+    report = audit(f, x, candidates=["BF16_BF16_F32", "F64_F64_F64"])
+    assert [line.runs for line in report] == [6]
+    assert report.whole["F64_F64_F64"] == 0.0 < report.whole["BF16_BF16_F32"] < 0.1
+
+
+def test_gradients_of_ragged_products(x):
     sizes = np.array([10, 14], np.int32)
-    report = audit(lambda x: lax.ragged_dot(x, jnp.stack([x, x]), sizes) @ x, x)
-    assert report.unseen == ["ragged_dot_general"]
-    assert "not looked into: ragged_dot_general" in str(report)
+    w = np.stack([x, -x])
+    report = audit(
+        tans.grad(lambda x, w: jnp.sum(lax.ragged_dot(x, w, sizes) ** 2), (0, 1)), x, w,
+        candidates=["BF16_BF16_F32", "F64_F64_F64"],
+    )  # fmt: skip
+    assert sum(line.runs for line in report) == 3
+    assert all(line.operation.startswith("ragged dot") for line in report)
+    assert report.whole["F64_F64_F64"] == 0.0 < report.whole["BF16_BF16_F32"] < 0.1
+
+
+def test_integers_in_ragged_products():
+    x = np.ones((4, 4), np.int32)
+    report = audit(lambda x: lax.ragged_dot(x, x[None], np.array([4], np.int32)), x)
+    assert list(report) == []
+
+
+@pytest.mark.parametrize("fun", [3, None, np.ones(2)])
+def test_audit_of_no_function(fun):
+    with pytest.raises(TypeError, match=r"audit: given .* expected a function"):
+        audit(fun, np.ones(2, np.float32))
 
 
 def test_half_operands(x):

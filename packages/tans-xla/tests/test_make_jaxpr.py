@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tans_core.axis_env import axis_size
-from tans_xla import ShapeDtypeStruct, device_put, eval_shape, jit, make_jaxpr
+from tans_xla import ShapeDtypeStruct, device_put, eval_shape, jit, make_jaxpr, named_call
 
 X = np.ones(3, np.float32)
 
@@ -81,3 +81,10 @@ def test_nothing_starts_a_backend(run_python):
         print(backend.is_started())
     """
     assert run_python(program).split() == ["1", "()", "False"]
+
+
+@pytest.mark.parametrize("look", [make_jaxpr, eval_shape, named_call])
+def test_what_is_not_callable(look):
+    name = look.__name__
+    with pytest.raises(TypeError, match=f"{name}: given 3 of type int; expected a function"):
+        look(3)

@@ -16,19 +16,6 @@ type Pytree = Any
 type Argnums = int | Sequence[int]
 
 
-def check_callable(name: str, fun: Any) -> None:
-    """Raise unless `fun` can be called."""
-    if not callable(fun):
-        raise TypeError(
-            message(
-                name,
-                f"{fun!r} of type {type(fun).__name__}",
-                "a function",
-                f"Pass the function itself, as in {name}(f), not its result.",
-            )
-        )
-
-
 def check_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
     """Raise when the deprecated argument is used."""
     if reduce_axes:

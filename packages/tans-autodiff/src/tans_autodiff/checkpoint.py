@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.arguments import type_of_leaf
 from tans_autodiff.remat import name_p, remat_p
 from tans_autodiff.residuals import spread_flags
 from tans_core import tree
@@ -20,6 +20,7 @@ from tans_core.staging import hoist_consts, trace_to_jaxpr
 from tans_core.trace import Tracer
 from tans_core.tracebacks import api_boundary
 from tans_core.values import typeof
+from tans_xla.jit.signature import check_callable
 from tans_xla.ref_checks import check_distinct, check_not_captured, check_not_returned, is_ref
 
 type Function = Callable[..., Any]

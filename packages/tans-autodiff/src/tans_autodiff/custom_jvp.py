@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_callable
 from tans_autodiff.custom import custom_jvp_call_p
 from tans_autodiff.custom.calls import JVPCall
 from tans_autodiff.custom.refs import check_distinct_refs
@@ -16,6 +15,7 @@ from tans_core.trace import is_evaluating
 from tans_core.tracebacks import api_boundary
 from tans_core.values import typeof
 from tans_lax.rows import add_tangents
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.arguments import type_of_leaf
 from tans_autodiff.custom_jvp import custom_jvp
 from tans_autodiff.forward import jvp
 from tans_autodiff.linear_solve import custom_linear_solve
@@ -14,6 +14,7 @@ from tans_core import tree
 from tans_core.errors import message
 from tans_core.jaxpr import eval_closed
 from tans_lax.elementwise.arithmetic import neg
+from tans_xla.jit.signature import check_callable
 
 type Pytree = Any
 type Function = Callable[[Pytree], Pytree]

@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_callable
 from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import Returns, VJPCall
 from tans_autodiff.custom.forward_again import ForwardThenAgain
@@ -16,6 +15,7 @@ from tans_core.errors import UnexpectedTracerError, message
 from tans_core.refs import RefCell
 from tans_core.trace import Tracer, is_evaluating
 from tans_core.tracebacks import api_boundary
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 

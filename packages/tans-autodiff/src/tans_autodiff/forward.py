@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_autodiff.arguments import (
-    check_callable,
     check_pair,
     dtype_of,
     how_to_convert,
@@ -30,6 +29,7 @@ from tans_core.tree_util import Partial
 from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import Zero
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 type Pytree = Any

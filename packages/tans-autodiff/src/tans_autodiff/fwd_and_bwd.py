@@ -4,12 +4,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tans_autodiff.arguments import Argnums, canonical_argnums, check_callable, positions, put
+from tans_autodiff.arguments import Argnums, canonical_argnums, positions, put
 from tans_autodiff.vjp import pullback
 from tans_autodiff.vjp_object import VJP
 from tans_core.debug_info import debug_info_of
 from tans_core.errors import message
 from tans_xla import jit
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 

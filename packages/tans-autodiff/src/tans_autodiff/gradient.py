@@ -9,7 +9,6 @@ import numpy as np
 from tans_autodiff.arguments import (
     Argnums,
     canonical_argnums,
-    check_callable,
     check_grad_input,
     check_grad_output,
     check_pair,
@@ -32,6 +31,7 @@ from tans_core.types import AbstractValue
 from tans_core.values import is_value, typeof
 from tans_lax.collectives.seeds import seed_with_states
 from tans_lax.mesh import reshard_seed
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 

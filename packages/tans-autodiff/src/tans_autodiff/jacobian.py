@@ -10,7 +10,6 @@ import tans_lax as lax
 from tans_autodiff.arguments import (
     Argnums,
     canonical_argnums,
-    check_callable,
     check_grad_input,
     check_grad_output,
     dtype_of,
@@ -33,6 +32,7 @@ from tans_lax.mesh import reshard_array
 from tans_lax.mesh.states import vary_like
 from tans_lax.rows import zeros_like_aval
 from tans_lax.sizes import size_value
+from tans_xla.jit.signature import check_callable
 from tans_xla.sizes import Size, has_symbolic
 
 type Function = Callable[..., Any]

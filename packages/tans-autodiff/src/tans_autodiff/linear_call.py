@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.arguments import type_of_leaf
 from tans_autodiff.linear_maps import linear_call_p
 from tans_autodiff.recording import Recorded, record
 from tans_autodiff.results import as_array
@@ -12,6 +12,7 @@ from tans_core.errors import message
 from tans_core.jaxpr import ClosedJaxpr, Jaxpr, Var
 from tans_core.types import same_but_weak
 from tans_core.values import typeof
+from tans_xla.jit.signature import check_callable
 
 type Pytree = Any
 type Function = Callable[[Pytree, Pytree], Pytree]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.arguments import type_of_leaf
 from tans_autodiff.linear_maps import custom_linear_solve_p
 from tans_autodiff.linear_transpose import linear_transpose
 from tans_autodiff.recording import Recorded, record
@@ -11,6 +11,7 @@ from tans_autodiff.results import as_array
 from tans_core import tree
 from tans_core.errors import message
 from tans_core.types import AbstractValue
+from tans_xla.jit.signature import check_callable
 
 type Pytree = Any
 type LinearFunction = Callable[[Pytree], Pytree]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tans_autodiff.arguments import (
-    check_callable,
     check_reduce_axes,
     dtype_of,
     how_to_convert,
@@ -25,6 +24,7 @@ from tans_core.types import AbstractValue, ShapedArray, same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import zeros_like_aval
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 type Pytree = Any

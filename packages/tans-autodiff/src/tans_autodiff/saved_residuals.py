@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, type_of_leaf
+from tans_autodiff.arguments import type_of_leaf
 from tans_autodiff.remat import name_p
 from tans_autodiff.vjp import vjp
 from tans_core import tree
 from tans_core.debug_info import CallInfo, user_line
 from tans_core.jaxpr import Jaxpr, Literal
 from tans_core.staging import trace_to_jaxpr
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 type Atom = Any

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_callable, check_pair, check_reduce_axes, type_of_leaf
+from tans_autodiff.arguments import check_pair, check_reduce_axes, type_of_leaf
 from tans_autodiff.backward_program import BackwardProgram
 from tans_autodiff.jvp import Value, has_tangent
 from tans_autodiff.linearize import Linearization, open_linearization
@@ -19,6 +19,7 @@ from tans_core.jaxpr import ClosedJaxpr
 from tans_core.state import transformed_names
 from tans_core.tracebacks import api_boundary
 from tans_core.zeros import Zero
+from tans_xla.jit.signature import check_callable
 
 type Function = Callable[..., Any]
 type Pytree = Any

@@ -29,6 +29,7 @@ from tans_core.tree_registry import registry
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_lax.reductions import reduce_sum
+from tans_xla.jit.signature import check_callable
 from tans_xla.ref_checks import check_distinct, check_not_returned, is_ref
 
 type AxisName = Hashable
@@ -78,15 +79,7 @@ def vmap[F: Callable[..., Any]](
       >>> add(np.arange(3.0), 1.0)
       Array([1., 2., 3.], dtype=float32)
     """
-    if not callable(fun):
-        raise TypeError(
-            message(
-                "vmap",
-                f"{fun!r} of type {type(fun).__name__}",
-                "a function",
-                "Pass the function itself, as in vmap(f), not its result.",
-            )
-        )
+    check_callable("vmap", fun)
     in_axes = check_in_axes(in_axes)
     check_leaves("out_axes", out_axes)
     spmd_name = _spmd_names(spmd_axis_name)

@@ -1,6 +1,7 @@
-"""Names of folders that users give: what can't be one is refused before it is needed."""
+"""Names of files and folders that users give: what can't be one is refused before it is needed."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,32 @@ from tans_core.errors import message
 
 class NoFolderError(OSError):
     """What was given can't be a folder, or can't be written."""
+
+
+def check_text(path: str, where: str, name: str, encode: Callable[[str], bytes]) -> None:
+    """Check that a path can be passed on.
+
+    Args:
+      path: what the user gave.
+      where: what asks for it, and `name`: what the user knows it as, for messages.
+      encode: how it is passed on.
+
+    Raises:
+      NoFolderError: it has null characters, or others that can't be encoded.
+    """
+    try:
+        if b"\0" not in encode(path):
+            return
+    except UnicodeEncodeError:
+        pass
+    raise NoFolderError(
+        message(
+            where,
+            f"{name}={path!r}",
+            "a path without null characters and lone surrogates",
+            "Write another name.",
+        )
+    )
 
 
 def absolute(path: str, where: str, name: str) -> Path:
@@ -21,7 +48,8 @@ def absolute(path: str, where: str, name: str) -> Path:
     Raises:
       NoFolderError: the name can't be that of a folder.
     """
-    if "://" in path or "\0" in path:
+    check_text(path, where, name, os.fsencode)
+    if "://" in path:
         raise NoFolderError(
             message(
                 where,
@@ -38,6 +66,22 @@ def absolute(path: str, where: str, name: str) -> Path:
         ) from error
 
 
+def as_text(given: Any, where: str, name: str, remedy: str) -> str:
+    """Return a path as text.
+
+    Raises:
+      TypeError: `given` is no path.
+    """
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if isinstance(path, str):
+        return path
+    raise TypeError(
+        message(
+            where, f"{name}={given!r} of type {type(given).__name__}", "a str or a Path", remedy
+        )
+    )
+
+
 def make(given: Any, where: str, name: str) -> Path:
     """Make a folder unless it is there, and return it.
 
@@ -45,16 +89,8 @@ def make(given: Any, where: str, name: str) -> Path:
       TypeError: `given` is no path.
       NoFolderError: nothing can be written to it.
     """
-    path = os.fspath(given) if isinstance(given, os.PathLike) else given
-    if not isinstance(path, str):
-        raise TypeError(
-            message(
-                where,
-                f"{name}={given!r} of type {type(given).__name__}",
-                "a str or a Path",
-                "Write the path of a folder.",
-            )
-        )
+    path = as_text(given, where, name, "Write the path of a folder.")
+    check_text(path, where, name, str.encode)  # XLA takes UTF-8 only
     folder = absolute(path, where, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -313,7 +313,10 @@ def save_device_memory_profile(
     filename: os.PathLike[str] | str, backend: str | None = None
 ) -> None:
     """Write `device_memory_profile` to a file."""
-    Path(filename).write_bytes(device_memory_profile(backend))
+    where = "save_device_memory_profile"
+    path = folders.as_text(filename, where, "filename", "Write the path of a file.")
+    folders.check_text(path, where, "filename", os.fsencode)
+    Path(path).write_bytes(device_memory_profile(backend))
 
 
 def export_profile_data(

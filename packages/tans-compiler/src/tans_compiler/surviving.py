@@ -1,14 +1,9 @@
 """Which tagged operations are left in an optimised program, and with which attributes."""
 
-import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, override
+from typing import Any, NamedTuple, override
 
-_INSTRUCTION: Final = re.compile(r"^\s*(ROOT )?%?([\w.-]+) = [^=]*? ([a-z][\w-]*)\(")
-_START: Final = "frontend_attributes={"
-# XLA quotes and escapes values, but not those that begin with a brace.
-_PAIR: Final = re.compile(r',?(.*?)=(?:"((?:[^"\\]|\\.)*)"|(?=\{))')
-_OP_NAME: Final = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
+from tans_compiler import hlo_protos
 
 
 class TaggedOperation(NamedTuple):
@@ -61,7 +56,8 @@ class SurvivingTags(NamedTuple):
                 _counted(op.opcode for op in operations if pair in op.attributes.items())
                 for operations in (self.before, self.after)
             ]
-            lines.append(f"  {pair[0]}={pair[1]}: {counts[0]} -> {counts[1]}")
+            name, value = (text if text.isprintable() else repr(text) for text in pair)
+            lines.append(f"  {name}={value}: {counts[0]} -> {counts[1]}")
         return "\n".join(lines)
 
 
@@ -103,43 +99,15 @@ def surviving_tags(compiled: Any) -> SurvivingTags:
     return SurvivingTags(
         device.platform,
         list(_lowered_tags(lowered.module.operation)),
-        tagged_operations(executable.as_text()),
+        list(_tags_left(executable._executable.loaded)),
     )
 
 
-def tagged_operations(hlo: str) -> list[TaggedOperation]:
-    """Return the operations with frontend attributes in the text of an HLO module."""
-    found: list[TaggedOperation] = []
-    for line in hlo.splitlines():
-        head = _INSTRUCTION.match(line)
-        _, start, tags = line.partition(_START)
-        if head is None or not start:
-            continue
-        name = _OP_NAME.search(line)
-        attributes = dict(_attributes(tags))
-        found.append(TaggedOperation(head[2], head[3], attributes, name[1] if name else ""))
-    return found
-
-
-def _attributes(text: str) -> Iterator[tuple[str, str]]:
-    """Return the names and values in a text that goes on behind the closing brace."""
-    at = 0
-    while not text.startswith("}", at) and (pair := _PAIR.match(text, at)) is not None:
-        at = pair.end()
-        if pair[2] is not None:
-            yield pair[1], _unescaped(pair[2])
-            continue
-        end, depth = at, 0
-        while end < len(text) and (depth := depth + {"{": 1, "}": -1}.get(text[end], 0)):
-            end += 1
-        yield pair[1], text[at : end + 1]
-        at = end + 1
-
-
-def _unescaped(text: str) -> str:
-    """Return what C escapes stand for: bytes in octal digits, and the usual letters."""
-    found = text.encode("ascii", "backslashreplace").decode("unicode_escape")
-    return found.encode("latin-1").decode("utf-8", "replace")
+def _tags_left(loaded: Any) -> Iterator[TaggedOperation]:
+    for module in loaded.hlo_modules():
+        for each in hlo_protos.instructions(module.as_serialized_hlo_module_proto()):
+            if each.attributes:
+                yield TaggedOperation(each.name, each.opcode, each.attributes, each.op_name)
 
 
 def _lowered_tags(operation: Any) -> Iterator[TaggedOperation]:

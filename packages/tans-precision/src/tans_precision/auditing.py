@@ -13,6 +13,7 @@ from tans_precision import products, programs
 from tans_precision.arithmetic import CANDIDATES, Arithmetic, arithmetic_of, cost
 from tans_precision.report import Audit, Line, Measurement, check_tolerance
 from tans_xla import ShapeDtypeStruct, default_backend, make_jaxpr
+from tans_xla.jit.signature import check_callable
 
 # What CPUs compute as asked; they run the others in float32.
 _HONOURED_BY_CPU: Final = frozenset({"F16_F16_F16", "F32_F32_F32", "F64_F64_F64"})
@@ -39,6 +40,7 @@ def audit(
     """Find out which precision each matrix product and convolution of a function needs.
 
     The function runs once, equation by equation, also inside of loops, branches and jitted calls.
+    Ragged products are computed as one plain product, with zeros where groups do not meet.
     Each product is computed in every candidate precision, from the operands that it really has, and
     compared with double precision. The error is the largest difference over the largest magnitude
     of the exact product, over at most 64 rows and columns, and at most four runs of one equation.
@@ -66,7 +68,8 @@ def audit(
     Raises:
       ValueError: an unknown platform, a negative tolerance, no candidates, or one that is no
         precision.
-      TypeError: a tolerance that is no number, candidates in a str, or types in place of arrays.
+      TypeError: `fun` is no function, a tolerance that is no number, candidates in a str, or types
+        in place of arrays.
 
     Example:
       >>> import numpy as np
@@ -84,6 +87,7 @@ def audit(
             "the platform at hand."
         )
     check_tolerance("audit", tolerance)
+    check_callable("audit", fun)
     chosen = _candidates(candidates, platform, backend, emulate)
     closed, _ = make_jaxpr(fun, return_shape=True)(*args, **kwargs)
     flat = tree.leaves((args, kwargs))
@@ -96,13 +100,13 @@ def audit(
     lines: dict[tuple[str, str], _Tally] = {}
     seen: dict[Eqn, int] = {}
 
-    def compare(eqn: Eqn, values: list[Any]) -> Any:
+    def compare(eqn: Eqn, values: list[Any], source: Eqn) -> Any:
         if products.is_real(eqn):
-            key = (user_line(eqn.traceback), products.describe(eqn))
+            key = (user_line(source.traceback), products.describe(source))
             tally = lines.setdefault(key, _Tally())
             tally.runs += 1
-            seen[eqn] = seen.get(eqn, 0) + 1
-            if seen[eqn] <= _RUNS:
+            seen[source] = seen.get(source, 0) + 1
+            if seen[source] <= _RUNS:
                 tally.add(eqn, values, chosen)
         return eqn.primitive.bind(*values, **eqn.params)
 
@@ -189,7 +193,8 @@ def _whole(closed: Any, flat: list[Any], candidates: Sequence[_Candidate]) -> di
     """Return the error of the function's results when all products are in one precision."""
 
     def with_products(compute: Callable[[Eqn, np.ndarray, np.ndarray], np.ndarray]) -> list[Any]:
-        def replaced(eqn: Eqn, values: list[Any]) -> Any:
+        def replaced(eqn: Eqn, values: list[Any], source: Eqn) -> Any:
+            del source
             if not products.is_real(eqn):
                 return eqn.primitive.bind(*values, **eqn.params)
             lhs, rhs = (np.asarray(x) for x in values)

@@ -16,16 +16,20 @@ from tans_precision.rounding import rounded, split
 _HIGHEST: Final = (Precision.HIGHEST, Precision.HIGHEST)
 _NAMES: Final = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
 
+_OPERATIONS: Final = {
+    "dot_general": "dot", "conv_general_dilated": "conv", "ragged_dot_general": "ragged dot"
+}  # fmt: skip
+
 
 def is_real(eqn: Eqn) -> bool:
     """Whether the operands are real floats, for which precisions differ."""
-    return all(issubdtype(v.aval.dtype, np.floating) for v in eqn.invars)
+    return all(issubdtype(v.aval.dtype, np.floating) for v in eqn.invars[:2])
 
 
 def describe(eqn: Eqn) -> str:
     """Return the operation with its operand types."""
-    name = "dot" if eqn.primitive.name == "dot_general" else "conv"
-    return f"{name} {' x '.join(v.aval.str_short() for v in eqn.invars)}"
+    name = _OPERATIONS[eqn.primitive.name]
+    return f"{name} {' x '.join(v.aval.str_short() for v in eqn.invars[:2])}"
 
 
 def in_result_type(x: np.ndarray, eqn: Eqn) -> np.ndarray:

@@ -1,17 +1,20 @@
 """Runs a recorded program equation by equation, into loops, branches and calls."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from tans_core import ClosedJaxpr, Eqn, Literal, subjaxprs
+from tans_lax.ragged_contractions.labels import masked_product
+from tans_xla import ShapeDtypeStruct, make_jaxpr
 
 type Value = Any
-type OnProduct = Callable[[Eqn, list[Value]], Value]
+type OnProduct = Callable[[Eqn, list[Value], Eqn], Value]
 
-PRODUCTS: Final = frozenset({"dot_general", "conv_general_dilated"})
-RAGGED: Final = "ragged_dot_general"
+_RAGGED: Final = "ragged_dot_general"
+PRODUCTS: Final = frozenset({"dot_general", "conv_general_dilated", _RAGGED})
 
 
 def run(closed: ClosedJaxpr, args: Sequence[Value], on_product: OnProduct) -> list[Value]:
@@ -20,19 +23,35 @@ def run(closed: ClosedJaxpr, args: Sequence[Value], on_product: OnProduct) -> li
     Args:
       closed: the program.
       args: its inputs.
-      on_product: called for each matrix product and convolution; returns its result.
+      on_product: called for each matrix product and convolution with its equation, its operands
+        and the equation of the program that it stands for; returns its result. It is the same
+        equation, but for ragged products, which are computed as one plain product.
     """
     jaxpr = closed.jaxpr
     env = dict(zip(jaxpr.constvars, closed.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
     for eqn in jaxpr.eqns:
         values = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
-        if eqn.primitive.name in PRODUCTS:
-            outs = [on_product(eqn, values)]
+        if eqn.primitive.name == _RAGGED:
+            outs = run(_as_plain(eqn), values, _standing_for(eqn, on_product))
+        elif eqn.primitive.name in PRODUCTS:
+            outs = [on_product(eqn, values, eqn)]
         else:
             outs = _other(eqn, values, on_product)
         env.update(zip(eqn.outvars, outs, strict=True))
     return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+
+@functools.lru_cache(maxsize=64)
+def _as_plain(ragged: Eqn) -> ClosedJaxpr:
+    """Return the program of a ragged product, which has one plain product."""
+    return make_jaxpr(functools.partial(masked_product, **ragged.params))(
+        *(ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in ragged.invars)
+    )
+
+
+def _standing_for(ragged: Eqn, on_product: OnProduct) -> OnProduct:
+    return lambda eqn, values, _: on_product(eqn, values, ragged)
 
 
 def holds_products(closed: ClosedJaxpr) -> bool:
@@ -45,14 +64,13 @@ def holds_products(closed: ClosedJaxpr) -> bool:
 
 
 def unseen(closed: ClosedJaxpr) -> list[str]:
-    """Return what holds products that `run` does not look into, or is a product of another kind."""
+    """Return what holds products that `run` does not look into."""
     found: list[str] = []
     for eqn in closed.eqns:
         bodies = [b for b in subjaxprs(eqn.params) if isinstance(b, ClosedJaxpr)]
         name = eqn.primitive.name
-        if name == RAGGED or (
-            name not in _LOOPS and _body_of(eqn) is None and any(map(holds_products, bodies))
-        ):
+        looked_into = name in _LOOPS or _body_of(eqn) is not None
+        if not looked_into and any(map(holds_products, bodies)):
             found.append(name)
         else:
             found += [inner for body in bodies for inner in unseen(body)]

@@ -63,11 +63,14 @@ class Audit:
         return iter(self.lines)
 
     def cheapest(self, line: Line | None = None, tolerance: float | None = None) -> str | None:
-        """Return the cheapest precision that meets the tolerance, or None.
+        """Return the cheapest precision that meets the tolerance.
 
         Args:
           line: for one line; by default for all lines together.
           tolerance: another tolerance than the audit's.
+
+        Returns:
+          Its name; None if none meets the tolerance, or no product was looked into.
 
         Raises:
           TypeError, ValueError: a tolerance that is no number, or is negative.
@@ -76,7 +79,7 @@ class Audit:
             check_tolerance("cheapest", tolerance)
         limit = self.tolerance if tolerance is None else tolerance
         lines = self.lines if line is None else [line]
-        for name in self.costs:
+        for name in self.costs if lines else ():
             if all(each.errors[name].error <= limit for each in lines):
                 return name
         return None

@@ -8,7 +8,7 @@ from tans_core import named_scope
 from tans_core.axis_env import extend_axis_env
 from tans_core.debug_info import name_of
 from tans_xla.jit.dispatch import Jitted
-from tans_xla.jit.signature import JitOptions, resolve_arguments
+from tans_xla.jit.signature import JitOptions, check_callable, resolve_arguments
 from tans_xla.shape_dtype_struct import struct_of
 from tans_xla.stages import close
 
@@ -32,6 +32,7 @@ def make_jaxpr(
       >>> print(make_jaxpr(lambda x: lax.mul(x, 2.0))(3.0))
       { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
     """
+    check_callable("make_jaxpr", fun)
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     nums, names = resolve_arguments(fun, nums or None, None, "static")
     options = JitOptions(static_argnums=nums, static_argnames=names)
@@ -64,6 +65,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
       >>> eval_shape(lambda x: lax.mul(x, 2.0), 3.0)
       ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
     """
+    check_callable("eval_shape", fun)
     _, program = Jitted(fun, JitOptions()).trace(args, kwargs, "eval_shape")
     return program.out_tree.unflatten(map(struct_of, program.closed.out_avals))
 
@@ -80,6 +82,7 @@ def named_call[**P, R](fun: Callable[P, R], *, name: str | None = None) -> Calla
       >>> float(named_call(lambda x: lax.mul(x, 2.0), name="double")(3.0))
       6.0
     """
+    check_callable("named_call", fun)
     scope = name_of(fun) if name is None else name
 
     @functools.wraps(fun)

@@ -37,6 +37,11 @@ def _items(metadata: dict[str, Any], function: str) -> list[tuple[str, Any]]:
                 f"{function}: given {name!r}: {value!r} of type {type(value).__name__}; expected "
                 "names with values that are str, bool, int or float. Pass str(value)."
             )
+        if not name:
+            raise ValueError(
+                f"{function}: given the name {name!r} for {value!r}, expected one of one letter or "
+                "more. Give the attribute a name."
+            )
         for text in (name, value):
             if isinstance(text, str) and not _is_unicode(text):
                 raise ValueError(

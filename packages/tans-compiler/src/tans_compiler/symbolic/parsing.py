@@ -37,7 +37,7 @@ def parse(text: str, scope: "SymbolicScope") -> Size:
         # ^ binds loosest in Python; a power is written with it here.
         marked = _NAME.sub(rf"{_MARK}\g<0>", text).replace("^", "**")
         return _value(ast.parse(f"({marked})", mode="eval").body, scope)
-    except (SyntaxError, KeyError, ZeroDivisionError) as error:
+    except (SyntaxError, UnicodeEncodeError, KeyError, ZeroDivisionError) as error:
         raise ValueError(
             f"symbolic dimensions: given {text!r}, expected names, ints, + - * // % ^, and "
             "floordiv, mod, max, min of two. Write for example '2*b + 1'."

@@ -12,6 +12,7 @@ from tans_xla.jit.shardings import Frozen
 from tans_xla.jit.signature import (
     Inline,
     JitOptions,
+    check_callable,
     check_disjoint,
     inline_of,
     resolve_arguments,
@@ -141,11 +142,7 @@ def jit(
 
 
 def _make(fun: Callable[..., Any], *, static: Given, donate: Given, **options: Any) -> JitWrapped:
-    if not callable(fun):
-        raise TypeError(
-            f"jit: given {fun!r} of type {type(fun).__name__}, expected a callable. Pass the "
-            "function itself, without calling it."
-        )
+    check_callable("jit", fun)
     statics = static_argnums, static_argnames = resolve_arguments(fun, *static, "static")
     donated = donate_argnums, donate_argnames = resolve_arguments(fun, *donate, "donate")
     check_disjoint(statics, donated, fun)

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
+from tans_core.errors import message
 from tans_xla.compile import OptionItems
 
 type ArgumentSet = tuple[tuple[int, ...], tuple[str, ...]]  # positions and names
@@ -27,6 +28,19 @@ class Inline(enum.Enum):
     XLA_EARLY = "xla_early"
     XLA_LATE = "xla_late"
     AUTO = "auto"
+
+
+def check_callable(name: str, fun: Any) -> None:
+    """Raise TypeError unless `fun` can be called; `name` is the function that takes it."""
+    if not callable(fun):
+        raise TypeError(
+            message(
+                name,
+                f"{fun!r} of type {type(fun).__name__}",
+                "a function",
+                f"Pass the function itself, as in {name}(f), not its result.",
+            )
+        )
 
 
 def inline_of(given: Any) -> Inline:
