@@ -5,8 +5,9 @@ conjugate left out, a number off by one, a weak type dropped, a comparison or a 
 """
 
 import ast
-import random
+import hashlib
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,17 +54,16 @@ def equivalent(fault: Fault) -> str:
 
 
 def sample(root: Path, count: int, seed: int) -> list[Fault]:
-    """Return faults, spread over the columns, the same for the same seed and sources.
+    """Return faults, spread over the columns; a change elsewhere leaves the others chosen.
 
     They are `count` without those that are known to change nothing, which are among them.
     """
-    rng = random.Random(seed)
     found: dict[str, list[Fault]] = {column: [] for column in COLUMNS}
     for path in sorted(root.glob("packages/*/src/**/*.py")):
         if path.name in COLUMNS:
             found[path.name] += faults_of(path.read_text(), str(path.relative_to(root)))
     for places in found.values():
-        rng.shuffle(places)
+        _shuffle(places, seed)
     chosen: list[Fault] = []
     while count and any(found.values()):
         for column in COLUMNS:
@@ -71,6 +71,17 @@ def sample(root: Path, count: int, seed: int) -> list[Fault]:
                 chosen.append(found[column].pop())
                 count -= not equivalent(chosen[-1])
     return chosen
+
+
+def _shuffle(places: list[Fault], seed: int) -> None:
+    """Sort by a hash of the seed, the file, the change and how often it came before."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    order: dict[Fault, bytes] = {}
+    for fault in places:
+        change = (fault.path, fault.old, fault.new)
+        order[fault] = hashlib.sha256(repr((seed, change, seen[change])).encode()).digest()
+        seen[change] += 1
+    places.sort(key=order.__getitem__)
 
 
 def faults_of(text: str, path: str) -> list[Fault]:

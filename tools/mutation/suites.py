@@ -15,6 +15,7 @@ from faults import Fault
 
 TABLE = Path(__file__).with_name("families.toml")
 LIMIT = 600  # seconds that a run may take; a loop without end counts as caught
+WIDE = 3000  # the same for the whole suite of a package
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 COLUMN_WORDS = {
     "derivatives.py": "derivatives|vjp|autodiff|control_flow",
@@ -40,6 +41,11 @@ def tests_of(path: str) -> list[str]:
     return [f"packages/{path.split('/')[1]}/tests"]
 
 
+def wide_tests_of(path: str) -> list[str]:
+    """Return what is run where the named tests catch nothing: the package's, the integration's."""
+    return [f"packages/{path.split('/')[1]}/tests", "integration_tests"]
+
+
 class Copy:
     """A copy of packages, tests and tools in which one fault at a time is made."""
 
@@ -55,11 +61,13 @@ class Copy:
 
         A test that fails counts if it passes without the fault; if it does not, it is left out.
         """
-        for folder, arguments in self._runs(tests_of(fault.path)):
+        named = [(LIMIT, *run) for run in self._runs(tests_of(fault.path))]
+        wide = [(WIDE, *run) for run in self._runs(wide_tests_of(fault.path))]
+        for limit, folder, arguments in named + wide:
             while True:
                 out = [f"--deselect={name}" for name in self._failing]
                 with self._made(fault):
-                    code, text = self._pytest(folder, ["-x", *out, *arguments])
+                    code, text = self._pytest(folder, ["-x", *out, *arguments], limit)
                 if code in (0, 5):
                     break
                 if code < 0:
@@ -96,13 +104,13 @@ class Copy:
             arguments.append(str(self.folder / place))
         return list(runs.values())
 
-    def _pytest(self, place: Path, arguments: list[str]) -> tuple[int, str]:
+    def _pytest(self, place: Path, arguments: list[str], limit: int = LIMIT) -> tuple[int, str]:
         paths = os.pathsep.join(str(p) for p in sorted(self.folder.glob("packages/*/src")))
         command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no"]
         try:
             done = subprocess.run(
                 [*command, "--no-header", "-rfE", *arguments], cwd=place, capture_output=True,
-                env={**os.environ, "PYTHONPATH": paths}, text=True, timeout=LIMIT, check=False,
+                env={**os.environ, "PYTHONPATH": paths}, text=True, timeout=limit, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return -1, "no end"
