@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import operands
 
 LIMIT = 40  # seconds that a call may take; then the process ends and a new one goes on
+SLOW = 2  # seconds after which a call is printed
 
 
 def namespace(framework: str) -> dict[str, Any]:
@@ -111,10 +112,13 @@ def main() -> None:
             pickle.dump((place, None), out)
             out.flush()
             faulthandler.dump_traceback_later(LIMIT, exit=True, file=quiet)
+            begin = time.perf_counter()
             with enable_x64(x64):
                 outcome = evaluate(text, names)
             faulthandler.cancel_dump_traceback_later()
             pickle.dump((place, outcome), out)
+            if (seconds := time.perf_counter() - begin) > SLOW:
+                print(f"{options.framework} {seconds:.1f} s for {text}", flush=True)
             if place % 1000 == 0:
                 print(options.framework, place, round(time.perf_counter() - start), "s", flush=True)
                 names["jax"].clear_caches()

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
+import tans_lax as lax
 import tans_numpy as jnp
 
 type Array = Any
@@ -17,9 +18,10 @@ _STEPS: Final = 10
 
 def _right(z: Array) -> Array:
     """Return the logarithm where the real part is at least 1/2: Stirling's series of z + 10."""
-    product = jnp.zeros_like(z)
-    for k in range(_STEPS):
-        product = product + jnp.log(z + k)
+    # A loop, since a compiler that fuses ten complex logarithms needs many seconds.
+    product = lax.fori_loop(
+        0, _STEPS, lambda k, total: total + jnp.log(z + k.astype(z.dtype)), jnp.zeros_like(z)
+    )
     far = z + _STEPS
     square = 1 / (far * far)
     total = jnp.zeros_like(z)

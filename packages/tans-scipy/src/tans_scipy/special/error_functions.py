@@ -9,7 +9,8 @@ import tans_numpy as jnp
 from tans_autodiff import custom_jvp
 from tans_core import typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
-from tans_scipy.special.operands import strong
+from tans_scipy.special.auxiliary import FRESNEL_BOUND, fresnel_amplitudes
+from tans_scipy.special.operands import strong, wide
 from tans_xla import composite
 
 type Array = Any
@@ -104,12 +105,6 @@ def _dawsn_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
     return out, (1 - 2 * x * out) * x_dot
 
 
-def _wide(x: Array) -> tuple[Array, Any]:
-    """Return half-precision operands in float32, and their own dtype."""
-    dtype = typeof(x).dtype
-    return (x.astype(np.float32) if dtype.itemsize < 4 else x), dtype
-
-
 @composite
 def dawsn(x: ArrayLike) -> Array:
     """Compute Dawson's integral ``exp(-x**2) * integral of exp(t**2) from 0 to x``.
@@ -121,8 +116,8 @@ def dawsn(x: ArrayLike) -> Array:
       >>> round(float(dawsn(1.0)), 4)
       0.5381
     """
-    x, dtype = _wide(strong("dawsn", x))
-    return _dawsn(x).astype(dtype)
+    x = strong("dawsn", x)
+    return _dawsn(wide(x)).astype(typeof(x).dtype)
 
 
 def _small_fresnel(x: Array) -> tuple[Array, Array]:
@@ -141,15 +136,15 @@ def _small_fresnel(x: Array) -> tuple[Array, Array]:
 @custom_jvp
 def _fresnel(x: Value) -> tuple[Array, Array]:
     length = jnp.abs(x)
-    is_small = length < 1.6
+    is_small = length < FRESNEL_BOUND
     s, c = _small_fresnel(jnp.where(is_small, length, 0))
-    far = jnp.where(is_small | jnp.isinf(length), 1.6, length)
-    # C + iS = (1 + i)/2 erf(sqrt(pi)/2 (1 - i) x)
+    far = jnp.where(is_small | jnp.isinf(length), FRESNEL_BOUND, length)
     turn = 0.5 * np.pi * jnp.fmod(far * far, 4)
-    w = _upper(lax.complex(far, far) * (0.5 * _ROOT_PI))
-    both = 0.5 * (1 + 1j) * (1 - lax.complex(jnp.cos(turn), jnp.sin(turn)) * w)
-    both = jnp.where(jnp.isinf(length), 0.5 + 0.5j, both)
-    s, c = jnp.where(is_small, s, jnp.imag(both)), jnp.where(is_small, c, jnp.real(both))
+    f, g = fresnel_amplitudes(far)
+    sine, cosine = jnp.sin(turn), jnp.cos(turn)
+    ends = jnp.isinf(length)
+    s = jnp.where(is_small, s, jnp.where(ends, 0.5, 0.5 - f * cosine - g * sine))
+    c = jnp.where(is_small, c, jnp.where(ends, 0.5, 0.5 + f * sine - g * cosine))
     lost = jnp.isnan(x)
     return tuple(jnp.where(lost, jnp.nan, jnp.copysign(v, x)).astype(x.dtype) for v in (s, c))  # pyright: ignore[reportReturnType]
 
@@ -175,6 +170,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
       >>> [round(float(v), 4) for v in fresnel(1.0)]
       [0.4383, 0.7799]
     """
-    x, dtype = _wide(strong("fresnel", x))
-    s, c = _fresnel(x)
+    x = strong("fresnel", x)
+    s, c = _fresnel(wide(x))
+    dtype = typeof(x).dtype
     return s.astype(dtype), c.astype(dtype)

@@ -10,7 +10,7 @@ import tans_numpy as jnp
 from tans_autodiff import custom_jvp
 from tans_core import typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
-from tans_scipy.special.operands import strong
+from tans_scipy.special.operands import strong, wide
 from tans_xla import composite
 
 type Array = Any
@@ -73,7 +73,7 @@ def erfcinv(y: ArrayLike) -> Array:
       0.0
     """
     y = strong("erfcinv", y)
-    return (_ndtri(_wide(y) / 2) / -_ROOT_2).astype(typeof(y).dtype)
+    return (_ndtri(wide(y) / 2) / -_ROOT_2).astype(typeof(y).dtype)
 
 
 # The product exp(x**2) erfc(x) loses about x**2 units in the last place, and overflows later. From
@@ -196,12 +196,7 @@ def ndtri(p: ArrayLike) -> Array:
       Wichura, "Algorithm AS 241: the percentage points of the normal distribution", 1988.
     """
     p = strong("ndtri", p, TypeError)
-    return _ndtri(_wide(p)).astype(typeof(p).dtype)
-
-
-def _wide(x: Value) -> Value:
-    """Half precision can't hold the coefficients."""
-    return x.astype(np.float32) if typeof(x).dtype.itemsize < 4 else x
+    return _ndtri(wide(p)).astype(typeof(p).dtype)
 
 
 # The slope of log_ndtr is the normal density divided by ndtr. Both vanish for negative x; their

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_core import dtypes, typeof
@@ -47,3 +49,8 @@ def refuse_complex(name: str, *args: Any, error: type[Exception] = ValueError) -
                 f"{name}: given {typeof(x).str_short()}, expected real numbers. Take the real part "
                 "if the imaginary part is 0."
             )
+
+
+def wide(x: Array) -> Array:
+    """Return half precision, which can't hold the coefficients of most series, in float32."""
+    return x.astype(np.float32) if typeof(x).dtype.itemsize < 4 else x

@@ -7,26 +7,23 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_autodiff import custom_jvp
-from tans_core import dtypes
+from tans_core import dtypes, typeof
 from tans_numpy.operands import ArrayLike
+from tans_scipy.special.auxiliary import SINE_BOUND, sine_amplitudes
 from tans_scipy.special.gamma import digamma, gammaln
 from tans_scipy.special.normal import ndtr
-from tans_scipy.special.operands import broadcast, refuse_complex, strong
+from tans_scipy.special.operands import broadcast, refuse_complex, strong, wide
 from tans_xla import composite
 
 type Array = Any
 type Value = Any
 
-# Up to this bound the power series of Si and Ci are summed, beyond it the continued fraction of
-# the exponential integral on the imaginary axis.
-_NEAR: Final = 4.0
-_DEPTH: Final = 70
 
-
+# Up to the bound of the amplitudes the power series of Si and Ci are summed, beyond it waves.
 @custom_jvp
 def _sici(x: Value) -> tuple[Array, Array]:
     length = jnp.abs(x)
-    is_near = length <= _NEAR
+    is_near = length <= SINE_BOUND
     near = jnp.where(is_near, length, 1)
     si, ci = near, jnp.zeros_like(near)
     term = near
@@ -35,13 +32,11 @@ def _sici(x: Value) -> tuple[Array, Array]:
         sign = 1 - 2 * ((k // 2) % 2)
         si, ci = (si, ci + sign * term / k) if k % 2 == 0 else (si + sign * term / k, ci)
     ci = ci + np.euler_gamma + jnp.log(near)
-    z = lax.complex(jnp.zeros_like(near), jnp.where(is_near | jnp.isinf(length), _NEAR, length))
-    tail = z + (2 * _DEPTH + 1)
-    for k in range(_DEPTH, 0, -1):
-        tail = z + (2 * k - 1) - (k * k) / tail
-    e1 = jnp.exp(-z) / tail  # -Ci + i (Si - pi/2)
-    far_si = jnp.where(jnp.isinf(length), np.pi / 2, jnp.imag(e1) + np.pi / 2)
-    far_ci = jnp.where(jnp.isinf(length), 0, -jnp.real(e1))
+    far = jnp.where(is_near | jnp.isinf(length), SINE_BOUND, length)
+    f, g = sine_amplitudes(far)
+    sine, cosine = jnp.sin(far), jnp.cos(far)
+    far_si = jnp.where(jnp.isinf(length), np.pi / 2, np.pi / 2 - f * cosine - g * sine)
+    far_ci = jnp.where(jnp.isinf(length), 0, f * sine - g * cosine)
     si = jnp.copysign(jnp.where(is_near, si, far_si), x)
     ci = jnp.where(x == 0, -jnp.inf, jnp.where(is_near, ci, far_ci))
     lost = jnp.isnan(x)
@@ -69,7 +64,10 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
       >>> [round(float(v), 4) for v in sici(1.0)]
       [0.9461, 0.3374]
     """
-    return _sici(strong("sici", x))
+    x = strong("sici", x)
+    si, ci = _sici(wide(x))
+    dtype = typeof(x).dtype
+    return si.astype(dtype), ci.astype(dtype)
 
 
 _DEBYE: Final = (
