@@ -110,8 +110,3 @@ def test_vmap_equals_a_loop():
 def test_what_does_not_fit_is_refused(call):
     with pytest.raises(ValueError, match="given"):
         call()
-
-
-def test_generalised_eigenvalues_are_not_supported():
-    with pytest.raises(NotImplementedError, match="cholesky"):
-        linalg.eigh(jnp.eye(2), jnp.eye(2))

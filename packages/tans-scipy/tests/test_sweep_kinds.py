@@ -44,6 +44,18 @@ def test_inverse_tails_in_half_precision(name, low, high, dtype):
     np.testing.assert_allclose(np.asarray(found, float), expected, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gauss_function_in_half_precision(dtype):
+    import ml_dtypes
+
+    x = np.linspace(0.1, 0.9, 5).astype(getattr(ml_dtypes, dtype, dtype))
+    found = special.hyp2f1(x, x, x + 1, x)
+    assert found.dtype == x.dtype
+    wide = x.astype(float)
+    expected = scipy.special.hyp2f1(wide, wide, (x + 1).astype(float), wide)
+    np.testing.assert_allclose(np.asarray(found, float), expected, rtol=1e-2)
+
+
 @pytest.mark.parametrize("method", ["linear", "cubic", "lanczos3", "lanczos5"])
 def test_images_in_half_precision(method):
     import ml_dtypes

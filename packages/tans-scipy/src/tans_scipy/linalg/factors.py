@@ -4,26 +4,21 @@ from typing import Any
 
 import tans_lax as lax
 import tans_numpy as jnp
-from tans_core import dtypes, typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
+from tans_scipy.linalg.generalised import adjoint, generalised_eigh
 from tans_scipy.linalg.operands import check_square
 from tans_xla import composite
 
 type Array = Any
 
 
-def _adjoint(x: Array) -> Array:
-    x = jnp.swapaxes(x, -1, -2)
-    return lax.conj(x) if dtypes.is_complex(typeof(x).dtype) else x
-
-
 @composite(static_argnames=("lower",))
 def _cholesky(a: Any, *, lower: bool) -> Array:
     (a,) = promote_dtypes_inexact("cholesky", a)
     check_square("cholesky", a)
-    a = jnp.asarray(a) if lower else _adjoint(jnp.asarray(a))
+    a = jnp.asarray(a) if lower else adjoint(jnp.asarray(a))
     factor = lax.linalg.cholesky(a, symmetrize_input=False)
-    return factor if lower else _adjoint(factor)
+    return factor if lower else adjoint(factor)
 
 
 def cholesky(
@@ -147,28 +142,36 @@ def eigh(
 
     Args:
       a: [..., n, n]; the lower triangle is read, or the upper.
-      b: not supported.
-      lower: which triangle is read.
+      b: [..., n, n], positive definite, for a generalised problem; batches broadcast.
+      lower: which triangle of `a` and `b` is read.
       eigvals_only: return the eigenvalues alone.
       overwrite_a: not used.
       overwrite_b: not used.
       turbo: not used.
       eigvals: not supported.
-      type: only 1.
+      type: of the generalised problem: 1 for ``a v = w b v``, 2 for ``a b v = w v``, 3 for
+        ``b a v = w v``.
       check_finite: not used.
 
     Returns:
       ``(w, v)``: [..., n] in ascending order, and [..., n, n] with vectors as columns.
 
     Raises:
-      NotImplementedError: `b`, `eigvals` or another type is given.
+      NotImplementedError: `eigvals` is given.
+      ValueError: `type` is not 1, 2 or 3, or the shapes don't fit.
     """
     del overwrite_a, overwrite_b, turbo, check_finite
-    if b is not None or eigvals is not None or type != 1:
+    if eigvals is not None:
         raise NotImplementedError(
-            f"eigh: given b={b!r}, eigvals={eigvals!r}, type={type}; expected None, None and 1. "
-            "Reduce the generalised problem with cholesky and solve_triangular."
+            f"eigh: given eigvals={eigvals!r}, expected None: all are computed. Slice the results."
         )
+    if type not in (1, 2, 3):
+        raise ValueError(
+            f"eigh: given type={type!r}, expected 1, 2 or 3. Leave it out for a v = w b v."
+        )
+    if b is not None:
+        values, vectors = generalised_eigh(a, b, lower=bool(lower), kind=int(type))
+        return values if eigvals_only else (values, vectors)
     (a,) = promote_dtypes_inexact("eigh", a)
     vectors, values = lax.linalg.eigh(jnp.asarray(a), lower=bool(lower))
     return values if eigvals_only else (values, vectors)

@@ -6,6 +6,7 @@ import numpy as np
 
 import tans_lax as lax
 import tans_numpy as jnp
+from tans_core import typeof
 
 type Array = Any
 
@@ -13,16 +14,20 @@ type Array = Any
 _STIRLING: Final = (
     1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400,
 )  # fmt: skip
-_STEPS: Final = 10
+# How far z is moved to the right, until the series reaches the precision of the dtype; not further,
+# since the logarithms that lead back cancel.
+_STEPS: Final = {"complex128": 10}
+_DEFAULT_STEPS: Final = 3
 
 
 def _right(z: Array) -> Array:
-    """Return the logarithm where the real part is at least 1/2: Stirling's series of z + 10."""
+    """Return the logarithm where the real part is at least 1/2: Stirling's series further on."""
+    steps = _STEPS.get(typeof(z).dtype.name, _DEFAULT_STEPS)
     # A loop, since a compiler that fuses ten complex logarithms needs many seconds.
     product = lax.fori_loop(
-        0, _STEPS, lambda k, total: total + jnp.log(z + k.astype(z.dtype)), jnp.zeros_like(z)
+        0, steps, lambda k, total: total + jnp.log(z + k.astype(z.dtype)), jnp.zeros_like(z)
     )
-    far = z + _STEPS
+    far = z + steps
     square = 1 / (far * far)
     total = jnp.zeros_like(z)
     for c in reversed(_STIRLING):
@@ -32,7 +37,7 @@ def _right(z: Array) -> Array:
 
 
 def complex_loggamma(z: Array) -> Array:
-    """Return the principal branch of the logarithm of gamma.
+    """Return the principal branch of the logarithm of gamma; nan at its poles.
 
     Args:
       z: any shape, complex.
@@ -50,4 +55,6 @@ def complex_loggamma(z: Array) -> Array:
     wave = jnp.exp(2j * np.pi * upper)
     log_sine = -1j * np.pi * (upper - 0.5) + jnp.log1p(-wave) - np.log(2)
     log_sine = jnp.where(is_upper, log_sine, jnp.conj(log_sine))
-    return jnp.where(is_right, above, np.log(np.pi) - log_sine - above)
+    out = jnp.where(is_right, above, np.log(np.pi) - log_sine - above)
+    is_pole = (jnp.imag(z) == 0) & (jnp.real(z) <= 0) & (jnp.real(z) == jnp.floor(jnp.real(z)))
+    return jnp.where(is_pole, complex(np.nan, np.nan), out)

@@ -170,7 +170,7 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
       >>> [round(float(v), 4) for v in fresnel(1.0)]
       [0.4383, 0.7799]
     """
-    x = strong("fresnel", x)
+    x = strong("fresnel", x, NotImplementedError)
     s, c = _fresnel(wide(x))
     dtype = typeof(x).dtype
     return s.astype(dtype), c.astype(dtype)

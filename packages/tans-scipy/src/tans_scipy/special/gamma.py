@@ -34,11 +34,11 @@ def gammaln(x: ArrayLike) -> Array:
 
 @composite
 def loggamma(x: ArrayLike) -> Array:
-    """Compute the logarithm of the gamma function; nan where that is negative.
+    """Compute the logarithm of the gamma function; of complex numbers, its principal branch.
 
     Args:
-      x: any shape, real or complex; integers become floats. Of complex numbers the principal
-        branch, continuous but for a cut along the negative real axis.
+      x: any shape, real or complex; integers become floats. The branch is continuous but for a cut
+        along the negative real axis; real negative numbers, which lie on it, give nan.
 
     Example:
       >>> round(float(loggamma(5.0)), 4)
@@ -47,7 +47,7 @@ def loggamma(x: ArrayLike) -> Array:
     (x,) = promote_dtypes_inexact("loggamma", x)
     if dtypes.is_complex(typeof(x).dtype):
         return complex_loggamma(x)
-    return jnp.where(_sign(x) < 0, np.nan, lax.lgamma(x))
+    return jnp.where(x < 0, np.nan, lax.lgamma(x))
 
 
 def _sign(x: Array) -> Array:
@@ -77,13 +77,16 @@ def gamma(x: ArrayLike) -> Array:
     """Compute the gamma function.
 
     Args:
-      x: any shape, real; integers become floats, a weak type ends.
+      x: any shape, real or complex; integers become floats, a weak type ends.
 
     Example:
       >>> round(float(gamma(5.0)), 3)
       24.0
     """
-    x = strong("gamma", x)
+    (x,) = promote_dtypes_inexact("gamma", x)
+    x = lax.convert_element_type(x, typeof(x).dtype)
+    if dtypes.is_complex(typeof(x).dtype):
+        return lax.exp(complex_loggamma(x))
     return _sign(x) * lax.exp(lax.lgamma(x))
 
 
@@ -221,7 +224,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
       Didonato and Morris, "Algorithm 708", 1992.
     """
     a, b = broadcast("betaln", a, b)
-    refuse_complex("betaln", a)
+    refuse_complex("betaln", a, error=TypeError)
     return _betaln(a, b)
 
 

@@ -7,10 +7,11 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_autodiff import custom_jvp, jvp
+from tans_core import typeof
 from tans_lax.elementwise.tangents import mul_tangent
 from tans_numpy.operands import ArrayLike
 from tans_scipy.special.gamma import gammaln, gammasgn
-from tans_scipy.special.operands import broadcast, refuse_complex
+from tans_scipy.special.operands import broadcast, refuse_complex, wide
 from tans_xla import composite
 
 type Array = Any
@@ -185,4 +186,5 @@ def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, x: ArrayLike) -> Array:
       hypergeometric functions", 2017.
     """
     refuse_complex("hyp2f1", a, b, c, x)
-    return _hyp2f1(*broadcast("hyp2f1", a, b, c, x, error=ValueError))
+    operands = broadcast("hyp2f1", a, b, c, x, error=ValueError)
+    return _hyp2f1(*map(wide, operands)).astype(typeof(operands[0]).dtype)

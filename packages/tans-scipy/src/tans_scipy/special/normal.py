@@ -8,8 +8,9 @@ import numpy as np
 import tans_lax as lax
 import tans_numpy as jnp
 from tans_autodiff import custom_jvp
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_numpy.operands import ArrayLike, promote_dtypes_inexact
+from tans_scipy.special.error_functions import wofz
 from tans_scipy.special.operands import strong, wide
 from tans_xla import composite
 
@@ -99,7 +100,7 @@ def erfcx(x: ArrayLike) -> Array:
     """Compute ``exp(x**2) * erfc(x)`` without overflow for large `x`.
 
     Args:
-      x: any shape, real; integers become floats, a weak type ends.
+      x: any shape, real or complex; integers become floats, a weak type ends.
 
     Example:
       >>> round(float(erfcx(100.0)), 6)
@@ -108,6 +109,9 @@ def erfcx(x: ArrayLike) -> Array:
     References:
       Gautschi, "Efficient computation of the complex error function", 1970.
     """
+    (x,) = promote_dtypes_inexact("erfcx", x)
+    if dtypes.is_complex(typeof(x).dtype):
+        return wofz(lax.complex(-lax.imag(x), lax.real(x)))
     return _erfcx(strong("erfcx", x))
 
 
@@ -122,7 +126,7 @@ def ndtr(x: ArrayLike) -> Array:
       >>> float(ndtr(0.0))
       0.5
     """
-    return 0.5 * lax.erfc(strong("ndtr", x, TypeError) * (-1 / _ROOT_2))
+    return 0.5 * lax.erfc(strong("ndtr", jnp.asarray(x), TypeError) * (-1 / _ROOT_2))
 
 
 # Wichura, algorithm AS 241: ratios of polynomials in 0.180625 - (p - 1/2)**2 near the middle, in
@@ -250,4 +254,4 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         raise ValueError(
             f"log_ndtr: given series_order={series_order}, expected 0 to 30. Leave it out."
         )
-    return _log_ndtr_of(strong("log_ndtr", x, TypeError))
+    return _log_ndtr_of(strong("log_ndtr", jnp.asarray(x), TypeError))

@@ -119,7 +119,7 @@ def spence(x: ArrayLike) -> Array:
     References:
       Zagier, "The dilogarithm function", 2007.
     """
-    return _spence(strong("spence", x))
+    return _spence(strong("spence", jnp.asarray(x), TypeError))
 
 
 @custom_jvp
