@@ -84,9 +84,38 @@ def test_numbers_that_mean_nothing_are_refused(job, tmp_path):
         "TypeError run_elastic: steps='8' is a str, expected an int",
         "ValueError run_elastic: every=0, expected at least 1",
         "TypeError run_elastic: every=2.5 is a float, expected an int",
+        "TypeError run_elastic: longest_step='1' is a str, expected a number of seconds",
+        "TypeError run_elastic: longest_step=True is a bool, expected a number",
+        "ValueError run_elastic: longest_step=0, expected seconds above 0",
     ):
         process.expect(f"refused {facts}")
     process.expect("done")
+
+
+@pytest.mark.faults
+def test_a_process_that_hangs_in_a_step_ends_and_the_others_go_on(job, tmp_path):
+    first, second = job(2, standalone=True).start_all("misuse", "hang", str(tmp_path))
+    second.expect(r"process 1: .* step 3 is not done after 7.5 s, expected longest_step=1.5 s")
+    second.expect(r"misuse.py.* in step")
+    assert second.wait() == 76
+    first.expect(f"final {alone(8)} 8", BOUND)
+    assert first.wait() == 0
+    check_states(first)
+
+
+def test_a_limit_ends_what_hangs_and_lets_the_rest_be(job):
+    program = (
+        "import threading\n"
+        "from tans_fault import epochs, limits\n"
+        "epochs._GRACE_SECONDS = -100\n"
+        "with limits.limited(60, 'a'), limits.limited(None, 'b'): print('passed', flush=True)\n"
+        "with limits.limited(0.1, 'step 7'): threading.Event().wait()\n"
+    )
+    process = job(1).run(["-c", program], "limits", {"XLA_FLAGS": ""})
+    process.expect("passed")
+    process.expect(r"step 7 is not done after 0\.1 s, expected .*Mend .*longest_step")
+    process.expect(r"line 5 in <module>")
+    assert process.wait() == 76
 
 
 @pytest.mark.faults
@@ -195,13 +224,17 @@ def test_a_loss_in_the_second_loop_of_a_program(job, tmp_path):
     first, second = (made.start("misuse", i, "two loops", str(tmp_path), **env) for i in range(2))
     for process in (first, second):
         process.expect(f"final {alone(20)} 20")
+    second.expect("step 6 ")  # of the second loop, between two checkpoints
     second.kill()
+    env["TANS_TEST_BETWEEN"] = "2"  # the others have met before it is in their loop
     back = made.start("misuse", 1, "two loops", str(tmp_path), **env)
+    back.expect(f"final {alone(20)} 20")  # of the first loop, from its checkpoint
     start = time.monotonic()
-    for _ in range(2):
-        back.expect(f"final {alone(20)} 20", 120)
+    back.expect(r"step \d+ alive \[0, 1\]")
+    assert time.monotonic() - start < GRACE + BUSY
+    back.expect(f"final {alone(20)} 20")
     first.expect(f"final {alone(20)} 20")
-    assert [first.wait(), back.wait()] == [0, 0], time.monotonic() - start
+    assert [first.wait(), back.wait()] == [0, 0]
     check_states(first, second, back)
     for part in ("a", "b"):
         step, state = Checkpoints(tmp_path / part).restore({"w": None, "n": None})

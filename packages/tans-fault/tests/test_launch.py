@@ -222,16 +222,33 @@ def test_a_second_signal_ends_all_at_once(workers):
     assert "told to stop again" in "\n".join(process.lines)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 @pytest.mark.parametrize("kind", ["--standalone-coordinator", "--embedded-coordinator"])
-def test_a_launcher_that_is_killed_takes_its_workers_along(workers, kind):
-    text = "import os, time\nprint('pids', os.getpid(), os.getpid(), flush=True)\n"
-    process = workers(text + "time.sleep(1000)\n", options=["-n", "2", kind])
+def test_a_launcher_that_is_killed_takes_all_along(workers, kind):
+    process = workers(CHILD + "time.sleep(1000)\n", options=["-n", "2", kind])
     started = pids(process) + pids(process)
     number = process.popen.pid
     children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
     process.kill()
     expect_ended(started + list(map(int, children)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_a_launcher_that_is_killed_with_its_guard_takes_its_workers_along(workers):
+    process = workers(CHILD + "time.sleep(1000)\n", options=["-n", "1"])
+    worker, child = pids(process)
+    try:
+        os.kill(guard_of(process.popen.pid), signal.SIGKILL)
+        process.kill()
+        expect_ended([worker])
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def guard_of(launcher):
+    """Return the number of a launcher's guard."""
+    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+    (guard,) = [n for n in children if b"guard.py" in Path(f"/proc/{n}/cmdline").read_bytes()]
+    return int(guard)
 
 
 def test_the_time_limit_holds_when_nobody_reads(tmp_path):

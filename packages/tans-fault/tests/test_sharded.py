@@ -187,6 +187,43 @@ def test_a_loss_leads_back_to_the_checkpoint_and_a_newcomer_takes_part(job, tmp_
     first.expect(rf"step {at + 5} alive \[0, 1\]")
 
 
+def damage_of_process_1(folder, step):
+    """Change a byte among those that only process 1 reads."""
+    path = folder / f"step-{step:012d}" / "part-1-of-2.npz"
+    data = bytearray(path.read_bytes())
+    at = data.index(np.full(3, expected_row(step, 6), np.float32).tobytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def expected_row(steps, row):
+    """Return what `w` is in a row after so many steps, as in the program."""
+    value = np.float32(1)
+    for _ in range(steps):
+        value = value * np.float32(0.5) + 12 + np.float32(row)
+    return value
+
+
+def test_all_pass_over_a_step_that_one_finds_damaged(job, tmp_path):
+    def run(steps):
+        return job(2, standalone=True).start_all("sharded", str(steps), str(tmp_path))
+
+    for process in run(8):
+        process.expect("final 8")
+        assert process.wait() == 0
+    damage_of_process_1(tmp_path, 8)
+    for process in run(12):
+        process.expect(r"synced 4 alive \[0, 1\] holds \(6, 3\)")
+        process.expect("final 12")
+        assert process.wait() == 0
+    assert ShardedCheckpoints(tmp_path).steps() == [8, 12]  # the damaged one was written anew
+    for step in (8, 12):
+        damage_of_process_1(tmp_path, step)
+    for process in run(16):
+        process.expect(r"DamagedError.*all checkpoints in .* damaged \(steps \[8, 12\]\)")
+        assert process.wait() == 1
+
+
 @pytest.mark.faults
 def test_a_job_of_another_size_goes_on_from_the_pieces(job, tmp_path):
     for process in job(3, standalone=True).start_all("sharded", "8", str(tmp_path)):

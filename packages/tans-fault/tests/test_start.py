@@ -72,8 +72,8 @@ def test_an_answer_that_is_none_of_ours_is_shown(job):
         b"",
         b"GET / HTTP/1.1\r\n\r\n",
         b"[1]\n",
-        b'{"call": "tans roll call 2"}\n',
-        b'{"call": "tans roll call 2", "id": "x", "count": 2, "same": {}}\n',
+        b'{"call": "tans roll call 3"}\n',
+        b'{"call": "tans roll call 3", "id": "x", "count": 2, "same": {}}\n',
         b"x" * 200_000,
     ],
 )

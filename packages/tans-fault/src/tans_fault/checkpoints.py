@@ -122,7 +122,8 @@ def restore_newest(name: str, folder: Path, steps: list[int], read: Any) -> tupl
     """Return the newest step that can be read, and what `read` gives for it.
 
     Raises:
-      ValueError: one does not fit, or all are damaged.
+      DamagedError: all are damaged.
+      ValueError: one does not fit.
     """
     for step in reversed(steps):
         try:
@@ -141,7 +142,12 @@ def restore_newest(name: str, folder: Path, steps: list[int], read: Any) -> tupl
             ) from None
     if not steps:
         return None
-    raise ValueError(
+    raise all_damaged(name, folder, steps)
+
+
+def all_damaged(name: str, folder: Path, steps: list[int]) -> archives.DamagedError:
+    """Return the error that there is no step to fall back to."""
+    return archives.DamagedError(
         f"{name}.restore: all checkpoints in {folder} are damaged (steps {steps}), expected a "
         "whole one. Put one back from a copy, or empty the folder to begin from the start."
     )

@@ -1,7 +1,8 @@
 """Child processes of the supervisor: how they start, what becomes of their output, how they end.
 
 Each child leads a process group, so that what it started ends with it and a key pressed in the
-terminal reaches only the supervisor, which passes it on.
+terminal reaches only the supervisor, which passes it on. A guard ends these groups should the
+supervisor itself be killed.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 _TIED: Final = Path(__file__).with_name("tied.py")
+_GUARD: Final = Path(__file__).with_name("guard.py")
 _LAST_WORDS_SECONDS: Final = 10.0
 _LONGEST_LINE: Final = 1 << 20
 _LINES_WAITING: Final = 64
@@ -53,6 +55,31 @@ class Output:
                     line = line[os.write(1, line) :]
 
 
+class Guard:
+    """A process that kills what is left of our children when this process has ended."""
+
+    def __init__(self) -> None:
+        self._popen = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_GUARD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert self._popen.stdin is not None
+        self.pipe: Final = self._popen.stdin
+
+    def forget(self, group: int) -> None:
+        """Say that a process group has ended."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.pipe.fileno(), f"-{group}\n".encode())
+
+    def close(self) -> None:
+        """End it; it kills the groups that have not ended."""
+        self.pipe.close()
+        self._popen.wait()
+
+
 class Child:
     """A child process, with the threads that read its output and wait for it.
 
@@ -62,6 +89,7 @@ class Child:
       env: its environment.
       events: gets ``("end", child, status)`` when it has ended and its output is read.
       output: where its lines go.
+      guard: what ends it and all that it started when this process is killed.
       watched: whether `events` gets its lines too, as ``("line", child, text)``; then its
         standard input ends when the supervisor does, else at once.
     """
@@ -73,17 +101,21 @@ class Child:
         env: dict[str, str],
         events: Events,
         output: Output,
+        guard: Guard,
         *,
         watched: bool = False,
     ) -> None:
         self.name = name
         self._output = output
+        self._guard = guard
         self._lock = threading.Lock()
         self._is_over = False
-        tied = [sys.executable, "-I", "-S", str(_TIED), str(os.getpid()), *command]
+        pipe = guard.pipe.fileno()
+        tied = [sys.executable, "-I", "-S", str(_TIED), f"{os.getpid()}", f"{pipe}", *command]
         self._popen = subprocess.Popen(
-            tied, env=env, stdin=subprocess.PIPE if watched else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, process_group=0,
+            tied, env=env, pass_fds=(pipe,), process_group=0,
+            stdin=subprocess.PIPE if watched else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         copy = (self._popen.stdout, events if watched else None)
         self._reader = threading.Thread(target=self._copy, args=copy, daemon=True)
@@ -107,6 +139,7 @@ class Child:
         with self._lock:
             self._is_over = True
             self._end_group()
+            self._guard.forget(self._popen.pid)
             status = self._popen.wait()
         if self._popen.stdin is not None:
             self._popen.stdin.close()

@@ -6,9 +6,10 @@ the process: jaxlib aborts when the key-value store is used before the connectio
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from tans_core.errors import JaxRuntimeError
 from tans_fault.roll_call import Answer, Server
 
 EXIT_COORDINATOR_LOST: Final = 75
@@ -23,7 +24,8 @@ class CoordinationClient:
 
     All times are milliseconds, as in jaxlib. Errors of the service are `JaxRuntimeError` whose
     text begins with a status: ``ALREADY_EXISTS`` for a key that is set twice, ``NOT_FOUND`` for
-    one that is not set, ``DEADLINE_EXCEEDED`` when the time is over.
+    one that is not set, ``DEADLINE_EXCEEDED`` when the time is over. If there is an error because
+    the coordinator is gone, the process ends with status 75 instead.
 
     Args:
       raw: jaxlib's client, not yet connected.
@@ -35,7 +37,7 @@ class CoordinationClient:
 
     def connect(self) -> None:
         """Register with the service; returns when all processes of the job have."""
-        self._raw.connect()
+        _ask(self._raw.connect)
         self._connected = True
 
     @property
@@ -54,60 +56,74 @@ class CoordinationClient:
 
     def key_value_set(self, key: str, value: str, allow_overwrite: bool = False) -> None:
         """Set a key to text."""
-        self.raw.key_value_set(key, value, allow_overwrite)
+        _ask(self.raw.key_value_set, key, value, allow_overwrite)
 
     def key_value_set_bytes(self, key: str, value: bytes, allow_overwrite: bool = False) -> None:
         """Set a key to bytes."""
-        self.raw.key_value_set_bytes(key, value, allow_overwrite)
+        _ask(self.raw.key_value_set_bytes, key, value, allow_overwrite)
 
     def key_value_try_get(self, key: str) -> str:
         """Return the text of a key, which must be set."""
-        return self.raw.key_value_try_get(key)
+        return _ask(self.raw.key_value_try_get, key)
 
     def key_value_try_get_bytes(self, key: str) -> bytes:
         """Return the bytes of a key, which must be set."""
-        return self.raw.key_value_try_get_bytes(key)
+        return _ask(self.raw.key_value_try_get_bytes, key)
 
     def blocking_key_value_get(self, key: str, timeout_in_ms: int) -> str:
         """Return the text of a key as soon as it is set."""
-        return self.raw.blocking_key_value_get(key, timeout_in_ms)
+        return _ask(self.raw.blocking_key_value_get, key, timeout_in_ms)
 
     def blocking_key_value_get_bytes(self, key: str, timeout_in_ms: int) -> bytes:
         """Return the bytes of a key as soon as it is set."""
-        return self.raw.blocking_key_value_get_bytes(key, timeout_in_ms)
+        return _ask(self.raw.blocking_key_value_get_bytes, key, timeout_in_ms)
 
     def key_value_dir_get(self, prefix: str) -> list[tuple[str, str]]:
         """Return all keys below ``prefix/`` with their texts."""
-        return self.raw.key_value_dir_get(prefix)
+        return _ask(self.raw.key_value_dir_get, prefix)
 
     def key_value_dir_get_bytes(self, prefix: str) -> list[tuple[str, bytes]]:
         """Return all keys below ``prefix/`` with their bytes."""
-        return self.raw.key_value_dir_get_bytes(prefix)
+        return _ask(self.raw.key_value_dir_get_bytes, prefix)
 
     def key_value_increment(self, key: str, increment: int) -> int:
         """Add to the number of a key, 0 at first, and return it."""
-        return self.raw.key_value_increment(key, increment)
+        return _ask(self.raw.key_value_increment, key, increment)
 
     def key_value_delete(self, key: str) -> None:
         """Delete a key and all below it."""
-        self.raw.key_value_delete(key)
+        _ask(self.raw.key_value_delete, key)
 
     def wait_at_barrier(
         self, barrier_id: str, timeout_in_ms: int, process_ids: Sequence[int] | None = None
     ) -> None:
         """Wait until all (named) processes wait at the same barrier."""
         ids = None if process_ids is None else list(process_ids)
-        self.raw.wait_at_barrier(barrier_id, timeout_in_ms, ids)
+        _ask(self.raw.wait_at_barrier, barrier_id, timeout_in_ms, ids)
 
     def get_live_nodes(self, process_ids: Sequence[int]) -> Incarnations:
         """Wait for the live ones of the processes; return them, the same to all."""
-        return dict(self.raw.get_live_nodes(list(process_ids)))
+        return dict(_ask(self.raw.get_live_nodes, list(process_ids)))
 
     def shutdown(self) -> None:
         """End the connection; nothing happens when there is none."""
         if self._connected:
             self._connected = False
-            self._raw.shutdown()
+            _ask(self._raw.shutdown)
+
+
+def _ask[T](call: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return call(*arguments)
+    except JaxRuntimeError:
+        check_coordinator()
+        raise
+
+
+def check_coordinator() -> None:
+    """Do not return if the coordinator is gone: the process ends then."""
+    if state.answer is not None:
+        state.answer.refresh()
 
 
 @dataclasses.dataclass(slots=True)
@@ -130,7 +146,6 @@ class State:
       answer: the open line to the roll call.
       views: live processes at the last exchange among certain processes, by these.
       rounds: how many exchanges in a row gave that view, by the same key.
-      departures: how often each process had left the roll call before the last exchange.
       members: processes that share the present data plane.
       epoch: how many data planes this process has had.
       loops: how many elastic loops it has begun.
@@ -151,7 +166,6 @@ class State:
     answer: Answer | None = None
     views: dict[tuple[int, ...], Incarnations] = dataclasses.field(default_factory=dict)
     rounds: dict[tuple[int, ...], int] = dataclasses.field(default_factory=dict)
-    departures: dict[int, int] = dataclasses.field(default_factory=dict)
     members: Incarnations | None = None
     epoch: int = 0
     loops: int = 0

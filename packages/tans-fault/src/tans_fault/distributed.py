@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tans_core import config_module as config
 from tans_fault import joining, settings
-from tans_fault.coordination import EXIT_COORDINATOR_LOST, state
+from tans_fault.coordination import EXIT_COORDINATOR_LOST, check_coordinator, state
 from tans_fault.settings import Settings
 from tans_xla import backend
 
@@ -203,6 +203,7 @@ _failed: Final = [False]
 def _note_failure(previous: Callable[..., Any]) -> Callable[..., Any]:
     def hook(*args: Any) -> Any:
         _failed[0] = True
+        check_coordinator()  # its loss explains the error
         return previous(*args)
 
     return hook

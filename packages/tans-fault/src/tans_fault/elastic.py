@@ -6,6 +6,7 @@ from typing import Any
 from tans_fault import settings
 from tans_fault.checkpoints import CheckpointStore
 from tans_fault.coordination import connected_client, state
+from tans_fault.limits import check_seconds
 from tans_fault.loop import Loop, StopSignal
 from tans_fault.sharded import ShardedCheckpoints
 from tans_fault.sharded_loop import ShardedLoop
@@ -22,6 +23,7 @@ def run_elastic(
     checkpoints: CheckpointStore | ShardedCheckpoints | None = None,
     every: int = 100,
     observe: Callable[[Report], None] | None = None,
+    longest_step: float | None = None,
 ) -> Tree:
     """Apply `step_fn` `steps` times, each exactly once, on whatever processes are alive.
 
@@ -40,6 +42,10 @@ def run_elastic(
         `ShardedCheckpoints` the state stays on the devices, and is never whole anywhere: see below.
       every: steps between two checkpoints; one more is made at the end.
       observe: called on each process after each step and each change.
+      longest_step: seconds that a step, an observer or a save may take. A process that takes
+        longer, by more than the time that it may wait for others (that of a collective, or the
+        heartbeat timeout and 20 s if that is more), ends with status 76. Without it the others
+        wait as long as a process hangs.
 
     Returns:
       The state after the last step: NumPy arrays, equal bit for bit on all processes. After a
@@ -73,6 +79,7 @@ def run_elastic(
         )
     steps = settings.whole_number("steps", steps, 0, "run_elastic")
     every = settings.whole_number("every", every, 1, "run_elastic")
+    longest = check_seconds("longest_step", longest_step)
     is_sharded = isinstance(checkpoints, ShardedCheckpoints)
     if is_sharded and not callable(initial_state):
         raise TypeError(
@@ -80,6 +87,6 @@ def run_elastic(
             "of a Step with ShardedCheckpoints. Give one that makes the arrays over step.mesh."
         )
     kind = ShardedLoop if is_sharded else Loop
-    loop = kind(step_fn, steps, checkpoints, every, observe)
+    loop = kind(step_fn, steps, checkpoints, every, observe, longest)
     with StopSignal() as stop:
         return loop.run(initial_state, stop)

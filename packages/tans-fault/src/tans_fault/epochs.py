@@ -21,7 +21,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tans_core import config_module as config
@@ -54,11 +54,11 @@ def exchange(processes: tuple[int, ...] | None = None) -> Incarnations:
       processes: the processes to ask about, this one among them; all when left out.
     """
     processes = state.everyone if processes is None else processes
-    departures = state.answer.departures() if state.answer is not None else {}
     view = connected_client("exchange").get_live_nodes(processes)
-    state.departures = departures
     # Whoever is in a view was in each exchange that gave it, so all members count alike.
     again = state.views.get(processes) == view
+    if not again and state.answer is not None:
+        state.answer.refresh()  # each has told the roll call who it is before its first exchange
     state.rounds[processes] = state.rounds.get(processes, 0) + 1 if again else 0
     state.views[processes] = view
     return view
@@ -165,7 +165,7 @@ def meet(name: str, view: Incarnations, seconds: float | None = None) -> None:
         missing = sorted(set(view) - here)
         if not missing:
             return
-        check_present(missing, end, name)
+        _check_present(missing, view, end, name)
         if state.answer is not None:
             state.answer.pause(pause)
         else:
@@ -173,21 +173,21 @@ def meet(name: str, view: Incarnations, seconds: float | None = None) -> None:
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def check_present(awaited: Sequence[int], end: float, what: str) -> None:
+def _check_present(awaited: list[int], view: Incarnations, end: float, what: str) -> None:
     """Raise JaxRuntimeError if one of the awaited has left, or the time is over."""
-    gone = departed(awaited)
+    gone = set(awaited) & set(departed(view))
     if gone or time.monotonic() > end:
-        status = f"ABORTED: processes {gone} left" if gone else "DEADLINE_EXCEEDED: no sign"
+        status = f"ABORTED: processes {sorted(gone)} left" if gone else "DEADLINE_EXCEEDED: no sign"
         raise JaxRuntimeError(
-            f"{status} while this process waited for {list(awaited)} at {what}; expected all to "
-            "come. Exchange who is alive, and begin again."
+            f"{status} while this process waited for {awaited} at {what}; expected all to come. "
+            "Exchange who is alive, and begin again."
         )
 
 
-def departed(processes: Sequence[int]) -> list[int]:
-    """Return which of these processes left since the last exchange."""
-    left = state.answer.departures() if state.answer is not None else {}
-    return [p for p in processes if left.get(p, 0) > state.departures.get(p, 0)]
+def departed(view: Incarnations) -> list[int]:
+    """Return which processes of a view are gone, their replacements notwithstanding."""
+    here: Mapping[int, int | None] = view if state.answer is None else state.answer.here()
+    return [process for process, incarnation in view.items() if here.get(process) != incarnation]
 
 
 def meeting_seconds() -> int:
@@ -236,8 +236,8 @@ class _Watch:
     def __init__(self, client: CoordinationClient, view: Incarnations) -> None:
         self._client = client
         self._known = _topology(client, _KNOWN_TOPOLOGY)
-        awaited = view if self._known is None else {0} & view.keys()
-        self._awaited = sorted(set(awaited) - {state.process_id})
+        awaited = view.keys() if self._known is None else {0} & view.keys()
+        self._awaited = {p: view[p] for p in awaited if p != state.process_id}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="topology watch", daemon=True)
 

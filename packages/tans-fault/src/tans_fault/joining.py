@@ -38,6 +38,7 @@ def join(joined: Settings) -> None:
         )
     answer = _answer_roll_call(joined, end)
     client = _connect(joined, answer, end)
+    answer.identify(client.get_live_nodes([joined.process_id])[joined.process_id])
     if config.find_flag("jax_enable_preemption_service").value:
         state.preemption_sync_manager = _jaxlib.make_preemption_manager()
         state.preemption_sync_manager.initialize(client.raw)

@@ -14,6 +14,7 @@ from tans_core.errors import JaxRuntimeError
 from tans_core.tree_paths import keystr
 from tans_fault import archives, epochs
 from tans_fault.coordination import CoordinationClient, Incarnations, connected_client, state
+from tans_fault.limits import limited
 from tans_fault.machine import Machine, Phase, View, after_exchange, source_of
 from tans_fault.multihost_utils import broadcast_one_to_all, whole_value
 from tans_fault.steps import Report, StateDivergedError, Step, StepFailedError
@@ -57,7 +58,7 @@ class Loop:
     """One call of `run_elastic`.
 
     Args:
-      step_fn, steps, checkpoints, every, observe: see `run_elastic`.
+      step_fn, steps, checkpoints, every, observe, longest: see `run_elastic`.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Loop:
         checkpoints: Any,
         every: int,
         observe: Callable[[Report], None] | None,
+        longest: float | None,
     ) -> None:
         self.client = connected_client("run_elastic")
         self.step_fn = step_fn
@@ -74,6 +76,7 @@ class Loop:
         self.checkpoints = checkpoints
         self.every = every
         self.observe = observe
+        self.longest = longest
         self.saved: int | None = None  # the newest step that is known to be stored
         self.used: set[str] = set()  # keys of rounds in which something was posted
         self.stale: set[str] = set()  # those that nobody reads any more after the next exchange
@@ -82,7 +85,8 @@ class Loop:
     def run(self, initial: Any, stop: StopSignal) -> Tree:
         """Run to the end."""
         backend.clients()  # meets the others, in an exchange
-        step, value = self._first(initial)
+        with limited(self.longest, "what it begins with"):
+            step, value = self._first(initial)
         view = _frozen(state.views[state.everyone])
         machine = Machine(Phase.SYNCING, view, step, value)
         connected = True
@@ -133,7 +137,8 @@ class Loop:
         """Do what the phase says; return step and state, or None and what went wrong."""
         try:
             if machine.phase is Phase.STEPPING:
-                return (machine.step + 1, self._step(machine)), None
+                with limited(self.longest, f"step {machine.step}"):
+                    return (machine.step + 1, self._step(machine)), None
             if not connected:
                 epochs.renew(dict(machine.view))
             return self._synchronise(machine, key), None
@@ -149,7 +154,8 @@ class Loop:
         data = archives.dump(machine.state)
         digest = hashlib.sha256(data).hexdigest()
         posted = self._post(machine, key, {"step": machine.step, "digest": digest})
-        if len({facts["digest"] for facts in posted.values()}) == 1:
+        nobody_is_behind = len(posted) == len(machine.view)  # who is will ask for the state later
+        if nobody_is_behind and len({facts["digest"] for facts in posted.values()}) == 1:
             return machine.step, machine.state
         source = source_of((process, facts["step"]) for process, facts in posted.items())
         data = _transfer(self.client, key, source, data, machine.view)
@@ -253,14 +259,18 @@ class Loop:
     def _observe(self, event: str, machine: Machine) -> None:
         if self.observe is not None:
             alive = tuple(sorted(process for process, _ in machine.view))
-            self.observe(Report(event, machine.step, alive, machine.state))
+            with limited(self.longest, f"the observer of step {machine.step}"):
+                self.observe(Report(event, machine.step, alive, machine.state))
 
     def _save(self, machine: Machine) -> None:
         lowest = min(process for process, _ in machine.view)
-        if self.checkpoints is None or self.saved == machine.step:
-            return
-        if state.process_id == lowest:
-            self.checkpoints.save(machine.step, machine.state)
+        if self.checkpoints is not None and state.process_id == lowest:
+            self._store(machine)
+
+    def _store(self, machine: Machine, **how: Any) -> None:
+        if self.saved != machine.step:
+            with limited(self.longest, f"the checkpoint of step {machine.step}"):
+                self.checkpoints.save(machine.step, machine.state, **how)
             self.saved = machine.step
 
     def _end(self, machine: Machine) -> None:
@@ -269,13 +279,12 @@ class Loop:
         view = dict(machine.view)
         while self.checkpoints is not None and view:
             lowest = min(view)
-            if state.process_id == lowest and self.saved != machine.step:
-                self.checkpoints.save(machine.step, machine.state)
-                self.saved = machine.step
+            if state.process_id == lowest:
+                self._store(machine)
             try:
                 epochs.meet(f"{key}/end/{lowest}", view, state.initialization_timeout)
             except JaxRuntimeError:
-                gone = epochs.departed(list(view))
+                gone = epochs.departed(view)
                 view = {p: i for p, i in view.items() if gone and p not in gone}
             else:
                 return

@@ -6,8 +6,11 @@ plus one). The connection stays open for as long as the process lives: an id is 
 when its holder is gone, and its end tells a process that the coordinator is gone.
 
 Messages are lines of JSON. A process sends ``{"call": ..., "id": ..., "count": ..., "same": ...}``;
-the answers are ``{"refused": kind, "text": ...}`` and ``{"go": bool, "missing": [...]}``, the
-latter at each change, with ``"left": id`` when a process has gone.
+the answers are ``{"refused": kind, "text": ...}`` and ``{"go": bool, "here": {id: incarnation}}``
+with all who are here, then with each who comes, or ``{"go": bool, "left": id}``. Once connected to
+the service, a process sends ``{"incarnation": ...}``, which tells its present start from earlier
+ones with its id; null stands for it until then. The answer to ``{"ping": n}`` is ``{"pong": n}``,
+after all that happened before.
 """
 
 import contextlib
@@ -18,8 +21,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-CALL: Final = "tans roll call 2"
+CALL: Final = "tans roll call 3"
 _LONGEST_LINE: Final = 1 << 16
+_LONGEST_ANSWER: Final = 1 << 22  # some 100,000 processes
 _FIRST_LINE_SECONDS: Final = 30.0
 # A machine that vanishes without a word is noticed by silence after some 25 s: its id is free then.
 _KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
@@ -44,6 +48,7 @@ class Server:
         self._may_rejoin = may_rejoin
         self._lock = threading.Lock()
         self._present: dict[int, socket.socket] = {}
+        self._incarnations: dict[int, int | None] = {}
         self._same: dict[str, Any] | None = None
         self._began = False
         self._changed = threading.Condition(self._lock)
@@ -75,9 +80,12 @@ class Server:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError, ValueError):
+        with (
+            contextlib.suppress(OSError, ValueError),
+            connection,
+            connection.makefile("rb") as lines,
+        ):
             connection.settimeout(_FIRST_LINE_SECONDS)
-            lines = connection.makefile("rb")
             message = json.loads(lines.readline(_LONGEST_LINE) or "null")
             if not _is_call(message):
                 return
@@ -85,16 +93,31 @@ class Server:
             if refusal is not None:
                 _send(connection, refusal)
                 return
+            process = message["id"]
             try:
                 keep_alive(connection)
-                self._report()
-                while lines.readline(_LONGEST_LINE):
-                    pass
+                with self._lock:
+                    here = {"go": self._began, "here": self._incarnations}
+                    _send(connection, here, socket.MSG_DONTWAIT)
+                self._report(process)
+                while line := lines.readline(_LONGEST_LINE):
+                    self._hear(process, connection, json.loads(line))
             finally:
                 with self._lock:
-                    self._present.pop(message["id"], None)
+                    del self._present[process], self._incarnations[process]
                     self._changed.notify_all()
-                self._report(left=message["id"])
+                self._report(process)
+
+    def _hear(self, process: int, connection: socket.socket, message: Any) -> None:
+        """Act on what a process that is present says."""
+        match message:
+            case {"incarnation": int(incarnation)}:
+                with self._lock:
+                    self._incarnations[process] = incarnation
+                self._report(process)
+            case {"ping": int(number)}:
+                with self._lock:  # in its turn between reports
+                    _send(connection, {"pong": number}, socket.MSG_DONTWAIT)
 
     def _admit(self, message: Message, connection: socket.socket) -> Message | None:
         """Add a process to the roll, or return why not."""
@@ -111,18 +134,24 @@ class Server:
                 if same.get(what) != value:
                     return {"refused": "differs", "text": f"{what}: {value}"}
             self._present[process] = connection
+            self._incarnations[process] = None
         return None
 
-    def _report(self, left: int | None = None) -> None:
-        """Tell all who is missing, or that all are here; and who left."""
+    def _report(self, process: int) -> None:
+        """Tell all that a process came, who it is, or that it left; and whether all have been."""
         with self._lock:
-            missing = sorted(set(range(self._count)) - set(self._present))
-            self._began |= not missing
-            message: Message = {"go": self._began, "missing": missing}
-            message |= {} if left is None else {"left": left}
+            self._began |= len(self._present) == self._count
+            news: Message = {"go": self._began}
+            if process in self._present:
+                news["here"] = {process: self._incarnations[process]}
+            else:
+                news["left"] = process
             for connection in self._present.values():
-                with contextlib.suppress(OSError):  # a stopped process must not hold up the others
-                    _send(connection, message, socket.MSG_DONTWAIT)
+                try:  # a stopped process must not hold up the others
+                    _send(connection, news, socket.MSG_DONTWAIT)
+                except OSError:  # it would miss something, so its line ends
+                    with contextlib.suppress(OSError):
+                        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _is_call(message: Any) -> bool:
@@ -165,8 +194,9 @@ class Answer:
         self._claim = {"call": CALL, "id": process_id, "count": count, "same": same}
         self._closing = False
         self._news = threading.Condition()
-        self._departures: dict[int, int] = {}
-        self._missing: list[int] | None = None
+        self._here: dict[int, int | None] | None = None
+        self._pings = self._pongs = 0
+        self._is_over = False
 
     def wait(self, seconds: float) -> None:
         """Claim the id and wait until all processes are present.
@@ -182,7 +212,7 @@ class Answer:
             _send(self._connection, self._claim)
             while True:
                 self._connection.settimeout(max(end - time.monotonic(), 0.001))
-                line = self._lines.readline(_LONGEST_LINE)
+                line = self._lines.readline(_LONGEST_ANSWER)
                 if not line:
                     why = "the coordinator gave up waiting, or was lost,"
                     raise TimeoutError
@@ -223,31 +253,54 @@ class Answer:
         """Call `lost` from a thread when the coordinator goes away without our `close`."""
 
         def read() -> None:
-            with contextlib.suppress(OSError, ValueError):
-                while line := self._lines.readline():
+            with contextlib.suppress(OSError, ValueError), self._lines as lines:
+                while line := lines.readline(_LONGEST_ANSWER):
                     self._note(json.loads(line))
             if not self._closing:
                 lost()
+            with self._news:
+                self._is_over = True
+                self._news.notify_all()
 
         threading.Thread(target=read, name="roll call watch", daemon=True).start()
 
     def _note(self, message: Message) -> None:
         with self._news:
-            self._missing = message["missing"]
-            left = message.get("left")
-            if left is not None:
-                self._departures[left] = self._departures.get(left, 0) + 1
+            here = self._here = self._here or {}
+            if "pong" in message:
+                self._pongs = message["pong"]
+            elif "left" in message:
+                here.pop(message["left"], None)
+            else:
+                here |= {int(process): which for process, which in message["here"].items()}
             self._news.notify_all()
 
-    def missing(self) -> list[int] | None:
-        """Return which processes are not there now; None before the first news."""
-        with self._news:
-            return self._missing
+    def identify(self, incarnation: int) -> None:
+        """Say which start of the process this is; returns when the coordinator has heard it."""
+        with contextlib.suppress(OSError):  # the coordinator is gone, and `watch` says so
+            _send(self._connection, {"incarnation": incarnation})
+        self.refresh()
 
-    def departures(self) -> dict[int, int]:
-        """Return how often each process has left so far."""
+    def refresh(self) -> None:
+        """Wait until all is known that the coordinator knew at the call, or that it is gone."""
         with self._news:
-            return dict(self._departures)
+            self._pings += 1
+            number = self._pings
+            with contextlib.suppress(OSError):
+                _send(self._connection, {"ping": number})
+            self._news.wait_for(lambda: self._pongs >= number or self._is_over)
+
+    def here(self) -> dict[int, int | None]:
+        """Return the incarnations of the processes that are here; None where not yet said."""
+        with self._news:
+            return dict(self._here or {})
+
+    def missing(self) -> list[int] | None:
+        """Return which processes are not here now; None before the first news."""
+        with self._news:
+            if self._here is None:
+                return None
+            return [p for p in range(self._claim["count"]) if p not in self._here]
 
     def pause(self, seconds: float) -> None:
         """Wait for news, at most so long."""

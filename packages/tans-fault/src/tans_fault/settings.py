@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -277,6 +278,12 @@ def set_collective_timeout(seconds: int | None) -> None:
     kept = [flag for flag in flags.split() if not flag.startswith(COLLECTIVE_FLAG)]
     seconds = DEFAULT_COLLECTIVE_SECONDS if seconds is None else seconds
     os.environ["XLA_FLAGS"] = " ".join([*kept, f"{COLLECTIVE_FLAG}={seconds}"])
+
+
+def collective_bound() -> int:
+    """Return how many seconds a CPU collective waits; 0 where it is without limit."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    return max((int(n) for n in re.findall(rf"{COLLECTIVE_FLAG}=(\d+)", flags)), default=0)
 
 
 def set_visible_devices(ids: tuple[int, ...] | None) -> None:

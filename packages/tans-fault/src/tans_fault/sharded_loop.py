@@ -5,8 +5,10 @@ from typing import Any
 
 from tans_core import ArrayImpl, tree
 from tans_core.errors import JaxRuntimeError
-from tans_fault import epochs
+from tans_fault import archives, epochs
+from tans_fault.checkpoints import all_damaged
 from tans_fault.coordination import state
+from tans_fault.limits import limited
 from tans_fault.loop import Loop, Work, check_structure, step_of
 from tans_fault.machine import Machine
 from tans_xla import ShapeDtypeStruct, block_until_ready
@@ -35,26 +37,44 @@ class ShardedLoop(Loop):
         return result
 
     def _synchronise(self, machine: Machine, key: str) -> Work:
-        """Return the newest step that all can read, with its state."""
-        posted = self._post(machine, key, {"stored": self.checkpoints.steps()})
-        common = set.intersection(*(set(facts["stored"]) for facts in posted.values()))
-        step = max(common, default=0)
-        self._check_step(step)
-        made = self.make_state(step_of(machine))
-        if not common:
-            self.saved = None
-            return 0, block_until_ready(made)
-        like = tree.map(_place_of, made)
-        del made
-        _, value = self.checkpoints.restore(like, step=step)
-        self.saved = step
-        return step, block_until_ready(value)
+        """Return the newest step that all can read, with its state.
+
+        Damage of a piece is only seen by who reads it. So each says which steps it finds and which
+        one it has read, until all have read the same.
+        """
+        found, tried = self.checkpoints.steps(), list[int]()
+        work: Work | None = None
+        while True:
+            mine = {"stored": found, "read": None if work is None else work[0]}
+            posted = self._post(machine, f"{key}/{len(tried)}", mine).values()
+            common = set.intersection(*(set(facts["stored"]) for facts in posted))
+            newest = max(common, default=None)
+            if newest is None and tried:
+                raise all_damaged("ShardedCheckpoints", self.checkpoints.folder, tried[::-1])
+            if newest is None:
+                self.saved = None
+                with limited(self.longest, "the first state"):
+                    return 0, block_until_ready(self.make_state(step_of(machine)))
+            if work is not None and all(facts["read"] == newest for facts in posted):
+                self.saved = newest
+                return work
+            self._check_step(newest)
+            tried.append(newest)
+            try:
+                work = self._restore(machine, newest)
+            except archives.DamagedError:
+                found.remove(newest)
+                work = None
+
+    def _restore(self, machine: Machine, step: int) -> Work:
+        with limited(self.longest, f"restoring step {step}"):
+            like = tree.map(_place_of, self.make_state(step_of(machine)))
+            return step, block_until_ready(self.checkpoints.restore(like, step=step)[1])
 
     def _ended_before(self, machine: Machine) -> Tree:
         if self.steps not in self.checkpoints.steps():
             return super()._ended_before(machine)
-        like = tree.map(_place_of, self.make_state(step_of(machine)))
-        return self.checkpoints.restore(like, step=self.steps)[1]
+        return self._restore(machine, self.steps)[1]
 
     def _digest(self, step: int, value: Tree) -> str | None:
         return None  # no process has the whole state
@@ -74,8 +94,7 @@ class ShardedLoop(Loop):
         meet = lambda: epochs.meet(f"{name}/{next(rounds)}", dict(machine.view))  # noqa: E731
         # If one is lost meanwhile, the next exchange says so, and an older checkpoint is taken.
         with contextlib.suppress(JaxRuntimeError):
-            self.checkpoints.save(machine.step, machine.state, place=place, meet=meet)
-            self.saved = machine.step
+            self._store(machine, place=place, meet=meet)
 
 
 def _place_of(leaf: Any) -> Any:

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any, Final
 
-from tans_fault.children import Child, Output
+from tans_fault.children import Child, Guard, Output
 from tans_fault.coordination import EXIT_COORDINATOR_LOST
 from tans_fault.coordinator import free_port
 
@@ -65,6 +65,7 @@ class Supervisor:
         # A simple queue, since a signal may arrive while its lock is held.
         self.events: queue.SimpleQueue[tuple[str, Child | None, Any]] = queue.SimpleQueue()
         self.output = Output()
+        self.guard = Guard()
         self.workers: dict[int, Child] = {}
         self.finished: set[int] = set()
         self.coordinator: Child | None = None
@@ -87,6 +88,7 @@ class Supervisor:
             return self._loop(limit)
         finally:
             self._close_all()
+            self.guard.close()
             self.output.close(_OUTPUT_SECONDS)
             for number, handler in previous.items():
                 signal.signal(number, handler)
@@ -153,9 +155,7 @@ class Supervisor:
         command += ["--heartbeat-timeout", str(self.plan.heartbeat)]
         command += [] if self.plan.recoverable else ["--no-recoverable"]
         self.starting = time.monotonic() + _START_SECONDS
-        self.coordinator = Child(
-            "coordinator", command, self._environment(), self.events, self.output, watched=True
-        )
+        self.coordinator = self._start("coordinator", command, self._environment(), watched=True)
 
     def _heard(self, line: str) -> None:
         """Start the workers once the coordinator has said where it listens."""
@@ -185,7 +185,10 @@ class Supervisor:
             "PYTHONUNBUFFERED": "1",
         }
         command = list(self.plan.command)
-        self.workers[index] = Child(str(index), command, env, self.events, self.output)
+        self.workers[index] = self._start(str(index), command, env)
+
+    def _start(self, name: str, command: list[str], env: dict[str, str], **how: bool) -> Child:
+        return Child(name, command, env, self.events, self.output, self.guard, **how)
 
     def _stop(self, number: int) -> None:
         """Pass a signal on; from now on nothing is restarted, and another signal ends all."""

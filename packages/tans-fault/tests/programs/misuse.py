@@ -32,6 +32,8 @@ def step(info, state):
             raise KeyError("a mistake of mine")
         case "bug of all":
             raise KeyError("a mistake of all")
+        case "hang" if mine:
+            threading.Event().wait()
         case "exit" if mine:
             sys.exit(3)
         case "tree":
@@ -83,9 +85,19 @@ def cases():
                     run(**{name: value})
                 except (TypeError, ValueError) as error:
                     say("refused", type(error).__name__, error)
+            for value, error in (("1", TypeError), (True, TypeError), (0, ValueError)):
+                try:
+                    run(longest_step=value)
+                except error as problem:
+                    say("refused", type(problem).__name__, problem)
+        case "hang":
+            epochs._GRACE_SECONDS = 0
+            run(longest_step=1.5)
         case "two loops":
+            epochs._GRACE_SECONDS = 90
             for part in ("a", "b"):
                 run(steps=20, checkpoints=Checkpoints(folder / part))
+                pause.wait(float(os.environ.get("TANS_TEST_BETWEEN", "0")))
         case "slow joiner":
             epochs._GRACE_SECONDS = -2
             if (folder / "slow").exists():
