@@ -4,6 +4,9 @@
 it, and fails if less than ``--least`` per cent were caught. It works on a copy of the checkout. A
 test that fails is run again without the fault, and doesn't count unless it passes then. A fault
 that ``equivalent.toml`` shows to change nothing is printed with the reason and not counted.
+
+First come quick tests that run the line (noted by the plugin ``reach``; ``--reach FOLDER`` keeps
+the notes for the next run), then those that ``families.toml`` names, then the whole suites.
 """
 
 import argparse
@@ -26,6 +29,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the faults to run")
     parser.add_argument("--least", type=float, default=95.0, help="per cent that must be caught")
+    parser.add_argument("--reach", type=Path, help="folder that keeps which tests run which lines")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     return parser.parse_args()
 
@@ -37,7 +41,8 @@ def main() -> int:
     chosen = [c for c in chosen if options.only is None or c[0] in options.only]
     end, results = time.monotonic() + 60 * options.minutes, []
     with tempfile.TemporaryDirectory() as folder:
-        copy = suites.Copy(ROOT, Path(folder))
+        kept = options.reach or Path(folder) / "reach"
+        copy = suites.Copy(ROOT, Path(folder) / "copy", kept.resolve())
         for number, fault in chosen:
             if time.monotonic() > end:
                 break
