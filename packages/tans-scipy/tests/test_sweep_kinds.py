@@ -75,6 +75,29 @@ def test_ranks_are_floats(method):
     np.testing.assert_array_equal(found, scipy.stats.rankdata(x, method))
 
 
+def test_beta_with_parameters_that_are_not_positive():
+    a, b = np.array([[0, 1.5, 0, -1, 2], [1.5, 0, 0, 2, -1]], np.float32)
+    for x in np.array([0.0, 0.5, 1.0], np.float32):
+        assert np.isnan(stats.beta.pdf(x, a, b)).all()
+        assert np.isnan(stats.beta.cdf(x, a, b)[2:]).all()
+    # A parameter of 0 puts all on one end.
+    np.testing.assert_array_equal(stats.beta.cdf(np.float32([0, 0.5, 1]), 0.0, 1.5), [0, 1, 1])
+    np.testing.assert_array_equal(stats.beta.sf(np.float32([0, 0.5, 1]), 1.5, 0.0), [1, 1, 0])
+
+
+@pytest.mark.parametrize("name", ["cauchy", "expon", "gumbel_l", "gumbel_r", "norm", "uniform"])
+def test_quantiles_of_no_probability_are_nan(name):
+    q = np.array([-0.5, 2.0, 0.25], np.float32)
+    found = getattr(stats, name).ppf(q)
+    np.testing.assert_array_equal(np.isnan(found), [True, True, False])
+
+
+@pytest.mark.parametrize("name", ["cauchy", "expon", "gumbel_l", "logistic", "norm", "uniform"])
+def test_distributions_refuse_complex_numbers(name):
+    with pytest.raises(TypeError, match="given c64"):
+        getattr(stats, name).pdf(1j)
+
+
 @pytest.mark.parametrize("c", [0.0, 0.5, 1.0, 1.5])
 def test_wrapped_cauchy_has_a_parameter_between_0_and_1(c):
     expected = scipy.stats.wrapcauchy.pdf(1.0, c)

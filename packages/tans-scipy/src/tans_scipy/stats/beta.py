@@ -15,15 +15,18 @@ def _logpdf(z: Array, a: Array, b: Array) -> Array:
     def inside(v: Array) -> Array:
         return xlogy(a - 1, v) + xlog1py(b - 1, -v) - betaln(a, b)
 
-    return within((z >= 0) & (z <= 1), inside, z, 0.5, -jnp.inf)
+    out = within((z >= 0) & (z <= 1), inside, z, 0.5, -jnp.inf)
+    return jnp.where((a > 0) & (b > 0), out, jnp.nan)
 
 
 def _cdf(z: Array, a: Array, b: Array) -> Array:
-    return betainc(a, b, jnp.clip(z, 0, 1))
+    below = betainc(a, b, jnp.clip(z, 0, 1))
+    # A parameter of 0 puts all on one end.
+    return jnp.where((z <= 0) & ~jnp.isnan(below), 0, below)
 
 
 def _sf(z: Array, a: Array, b: Array) -> Array:
-    return betainc(b, a, 1 - jnp.clip(z, 0, 1))
+    return _cdf(1 - z, b, a)
 
 
 _logcdf, _logsf = log_of(_cdf), log_of(_sf)

@@ -34,6 +34,7 @@ def _logsf(z: Array) -> Array:
 
 def _ppf(q: Array) -> Array:
     inside = jnp.tan(math.pi * (q - 0.5))
+    inside = jnp.where((q < 0) | (q > 1), jnp.nan, inside)
     return jnp.where(q == 0, -jnp.inf, jnp.where(q == 1, jnp.inf, inside))
 
 

@@ -42,7 +42,7 @@ def _public(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         operands = broadcast(name, *bound.arguments.values(), error=error)
-        refuse_complex(name, operands[0])
+        refuse_complex(name, operands[0], error=TypeError)
         return compute(*operands)
 
     first = next(iter(parameters))
