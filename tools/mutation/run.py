@@ -6,7 +6,7 @@ test that fails is run again without the fault, and doesn't count unless it pass
 that ``equivalent.toml`` shows to change nothing is printed with the reason and not counted.
 
 First come quick tests that run the line (noted by the plugin ``reach``; ``--reach FOLDER`` keeps
-the notes for the next run), then those that ``families.toml`` names, then the whole suites.
+the notes for the next run), then those that ``families.toml`` names, then the whole suites (not with ``--no-wide``).
 """
 
 import argparse
@@ -30,6 +30,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the faults to run")
     parser.add_argument("--least", type=float, default=95.0, help="per cent that must be caught")
     parser.add_argument("--reach", type=Path, help="folder that keeps which tests run which lines")
+    parser.add_argument("--wide", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     return parser.parse_args()
 
@@ -50,7 +51,7 @@ def main() -> int:
                 print(f"{number:3} same   {fault.place}: {reason}", flush=True)
                 continue
             start = time.monotonic()
-            found, by = copy.caught(fault)
+            found, by = copy.caught(fault, wide=options.wide)
             results.append(found)
             print(f"{number:3} {'caught' if found else 'MISSED'} {fault.place} {fault.kind}: "
                   f"{' '.join(fault.old.split())[:60]} -> {' '.join(fault.new.split())[:60]}  {by} "

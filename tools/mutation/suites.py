@@ -58,7 +58,7 @@ class Copy:
             shutil.copytree(root / name, self.folder / name, ignore=skipped)
         self._noted = reached.table(self.folder, kept)
 
-    def caught(self, fault: Fault) -> tuple[bool, str]:
+    def caught(self, fault: Fault, *, wide: bool = True) -> tuple[bool, str]:
         """Make a fault, run its tests, restore; return whether one failed, and its name.
 
         A test that fails counts if it passes without the fault; if it does not, it is left out.
@@ -66,7 +66,8 @@ class Copy:
         noted = reached.quickest(self._noted, fault)
         runs = [(LIMIT, self.folder / folder, tests) for folder, tests in noted]
         runs += [(LIMIT, *run) for run in self._runs(tests_of(fault.path))]
-        runs += [(WIDE, *run) for run in self._runs(wide_tests_of(fault.path))]
+        if wide:
+            runs += [(WIDE, *run) for run in self._runs(wide_tests_of(fault.path))]
         for place, (limit, folder, arguments) in enumerate(runs):
             while True:
                 out = [f"--deselect={name}" for name in self._failing]
