@@ -6,7 +6,8 @@ test that fails is run again without the fault, and doesn't count unless it pass
 that ``equivalent.toml`` shows to change nothing is printed with the reason and not counted.
 
 First come quick tests that run the line (noted by the plugin ``reach``; ``--reach FOLDER`` keeps
-the notes for the next run), then those that ``families.toml`` names, then the whole suites (not with ``--no-wide``).
+the notes for the next run), then those that ``families.toml`` names, then the whole suites (not
+with ``--no-wide``).
 """
 
 import argparse
