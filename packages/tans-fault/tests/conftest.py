@@ -94,6 +94,13 @@ class Process:
             self.lines.append(line)
             self.times.append(time.monotonic())
 
+    def unread(self) -> list[str]:
+        """Return the lines that no one has waited for; only after `close`."""
+        found = []
+        while not self._new.empty():
+            found.append(str(self._new.get()))
+        return found
+
     def tell(self, line: str = "") -> None:
         """Write a line to its standard input."""
         self.popen.stdin.write(line + "\n")
@@ -183,9 +190,12 @@ class Job:
         return [self.start(program, i, *arguments, **env) for i in range(self.count)]
 
     def end(self) -> None:
-        """End what still runs."""
+        """End what still runs; pytest shows what is printed if the test failed."""
         for process in self.all:
+            print(f"{process.name} has status {process.popen.poll()}")
             process.close()
+        if self.coordinator is not None:
+            print("\n".join([*self.coordinator.lines, *self.coordinator.unread()]))
 
 
 @pytest.fixture

@@ -73,6 +73,18 @@ def test_a_lost_embedded_coordinator_means_a_restart_from_the_checkpoint(launche
 
 
 @pytest.mark.faults
+def test_a_lost_standalone_coordinator_means_a_restart_from_the_checkpoint(launched):
+    process = launched(options=["-n", "2"], fault="1:9:wait")
+    process.expect("waits at 9")
+    os.kill(child_of(process.popen.pid, b"tans_fault.coordinator"), signal.SIGKILL)
+    process.expect(r"\[launch\] coordinator lost \(status -9\); starting all workers again")
+    for _ in range(2):
+        assert int(process.expect(r"begins with step (\d+)")[1]) == 8
+    assert process.wait(140) == 0
+    assert sorted(finals(process)) == ["0", "1"]
+
+
+@pytest.mark.faults
 def test_a_program_with_a_mistake_is_given_up(launched, tmp_path):
     process = launched(options=["-n", "1", "--restarts", "1"], program="wrong.py")
     assert process.wait(120) == 1
@@ -97,6 +109,13 @@ def test_sigterm_is_passed_on_and_all_end_well(launched):
     stopped = re.findall(r"stopped after (\d+)", "\n".join(process.lines))
     assert len(stopped) == 2
     assert len(set(stopped)) == 1
+
+
+def child_of(launcher, what):
+    """Return the number of the launcher's child whose command line has this."""
+    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+    (found,) = [n for n in children if what in Path(f"/proc/{n}/cmdline").read_bytes()]
+    return int(found)
 
 
 @pytest.fixture
@@ -237,18 +256,11 @@ def test_a_launcher_that_is_killed_with_its_guard_takes_its_workers_along(worker
     process = workers(CHILD + "time.sleep(1000)\n", options=["-n", "1"])
     worker, child = pids(process)
     try:
-        os.kill(guard_of(process.popen.pid), signal.SIGKILL)
+        os.kill(child_of(process.popen.pid, b"guard.py"), signal.SIGKILL)
         process.kill()
         expect_ended([worker])
     finally:
         os.kill(child, signal.SIGKILL)
-
-
-def guard_of(launcher):
-    """Return the number of a launcher's guard."""
-    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
-    (guard,) = [n for n in children if b"guard.py" in Path(f"/proc/{n}/cmdline").read_bytes()]
-    return int(guard)
 
 
 def test_the_time_limit_holds_when_nobody_reads(tmp_path):

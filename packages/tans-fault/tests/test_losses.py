@@ -53,6 +53,19 @@ def test_A03_A04_A28_a_worker_killed_in_a_step(job, count):
 
 
 @pytest.mark.faults
+def test_A28_on_every_path_a_collective_without_its_peer_raises_the_same_class(job):
+    first, second = job(2).start_all("paths")
+    for process in (first, second):
+        process.expect("ready")
+    second.kill()
+    first.tell()
+    paths = "cached compiled partitioned read number device_get gathered gradient eager new"
+    for path in paths.split():
+        first.expect(rf"^{path} raised JaxRuntimeError", BOUND)
+    first.expect("done")
+
+
+@pytest.mark.faults
 def test_A01_a_lost_worker_ends_a_job_that_can_lose_none(job):
     processes = job(3, recoverable=False).start_all("waiting")
     for process in processes:

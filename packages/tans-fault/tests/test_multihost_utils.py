@@ -27,6 +27,7 @@ def test_the_utilities_on_two_processes(job):
             "untiled ValueError.*tiled=True",
             rf"local gave \[{me}, {me + 10}\]",
             r"nospec ValueError.*P\(\)",
+            rf"traced ValueError.*other processes \(\[{1 - me}\]\), expected.*Call it outside",
             r"made \(6,\) \[0, 0, 0, 1, 1, 1\]",
             "reading JaxRuntimeError.*process_allgather",
             rf"shapes .*TreesError.*float64\[{2 + me}\].* on processes \[{1 - me}\]; expected",
@@ -75,6 +76,24 @@ def test_arrays_of_numpy_become_local_ones():
     ):
         with pytest.raises(TypeError, match="global_mesh is a NoneType, expected a Mesh"):
             convert(np.ones(2), None, tans.P("i"))
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        multihost_utils.host_local_array_to_global_array,
+        multihost_utils.global_array_to_host_local_array,
+    ],
+)
+def test_on_one_process_the_conversions_can_be_transformed(convert):
+    import tans
+
+    mesh = tans.make_mesh((1,), ("i",))
+    function = lambda x: 2 * convert(x, mesh, tans.P("i"))  # noqa: E731
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(tans.jit(function)(x), 2 * x)
+    np.testing.assert_array_equal(tans.vmap(function)(np.stack([x, x])), 2 * np.stack([x, x]))
+    np.testing.assert_array_equal(tans.grad(lambda x: function(x).sum())(x), [2, 2, 2])
 
 
 def test_a_missing_spec_is_an_error():

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import socket
+import subprocess
 import time
 
 import pytest
@@ -144,8 +146,12 @@ def test_A19_an_id_that_is_taken_is_refused(job):
     [
         ({"TANS_TEST_COUNT": "3"}, "ValueError.*num_processes=3.*started for 2"),
         ({"TANS_PROGRAM_DIGEST": "other"}, "RuntimeError.*program other.*installation and program"),
+        (
+            {"TANS_ENABLE_RECOVERABILITY": "0"},
+            "RuntimeError.*recoverable False, but the first process of the job has True.*arguments",
+        ),
     ],
-    ids=["count", "program"],
+    ids=["count", "program", "recoverable"],
 )
 def test_another_count_or_program_is_refused(job, env, error):
     made = job(2)
@@ -153,6 +159,58 @@ def test_another_count_or_program_is_refused(job, env, error):
     second = made.start("start", 1, "20", **env)
     second.expect(error)
     assert second.wait() == 1
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """Return the arguments of `initialize` for a certificate made for this test."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make certificates with")
+
+    def openssl(text):
+        subprocess.run(["openssl", *text.split()], cwd=tmp_path, check=True, capture_output=True)
+
+    key, names = "-newkey rsa:2048 -nodes", "subjectAltName=IP:127.0.0.1,URI:spiffe://x/job"
+    openssl(f"req -x509 {key} -days 2 -keyout ca.key -out ca.crt -subj /CN=ca")
+    openssl(f"req {key} -keyout a.key -out a.csr -subj /CN=a -addext {names}")
+    signed = "-CA ca.crt -CAkey ca.key -CAcreateserial -copy_extensions copy"
+    openssl(f"x509 -req -in a.csr {signed} -days 2 -out a.crt")
+    return {"mtls_cert_file": "a.crt", "mtls_key_file": "a.key", "mtls_ca_file": "ca.crt"}
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize(
+    ("second", "facts"),
+    [
+        ({}, "sum 3.0"),
+        (None, "RuntimeError.*has encrypted connections False, but the first .* True; expected"),
+        ({"mtls_peer_uri_prefix": "spiffe://y/"}, "TimeoutError.*all came and not all could conn"),
+    ],
+    ids=["same", "open", "foreign"],
+)
+def test_encrypted_connections(job, certificate, tmp_path, second, facts):
+    made = job(2)
+    files = {name: str(tmp_path / file) for name, file in certificate.items()}
+    prefix = {"mtls_peer_uri_prefix": "spiffe://x/"}
+    first = made.start("psum", 0, TANS_TEST_OPTIONS=json.dumps(files | prefix))
+    first.expect("starting")
+    time.sleep(2.0)  # until it is the first in the roll call
+    options = {} if second is None else files | prefix | second
+    process = made.start(
+        "psum", 1, TANS_TEST_OPTIONS=json.dumps(options), TANS_TEST_START_SECONDS="8"
+    )
+    process.expect(facts)
+
+
+@pytest.mark.faults
+def test_a_coordinator_of_its_own_takes_its_certificate_from_variables(job, certificate, tmp_path):
+    files = {f"JAX_{n}".upper(): str(tmp_path / file) for n, file in certificate.items()}
+    made = job(2)
+    command = ["-m", "tans_fault.coordinator", "--num-processes", "2", "--address", made.address]
+    made.run(command, "coordinator", files).expect("coordinator listens")
+    made.standalone = True
+    for process in made.start_all("psum", **files):
+        process.expect("sum 3.0")
 
 
 def test_a_taken_port_is_named(job):

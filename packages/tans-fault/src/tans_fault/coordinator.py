@@ -2,7 +2,8 @@
 
 It runs the roll call and the coordination service and nothing else, so that every process of the
 job, process 0 too, may be lost. It ends at SIGTERM, SIGINT, or when its standard input ends, if
-asked to: then it can't outlive the program that started it.
+asked to: then it can't outlive the program that started it. Files for encrypted connections are
+taken from JAX_MTLS_CERT_FILE, JAX_MTLS_KEY_FILE and JAX_MTLS_CA_FILE.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from tans_fault import settings
 from tans_fault.joining import start_coordinator
 from tans_fault.options import count
 
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 register_timeout=options.initialization_timeout,
                 shutdown_timeout=options.shutdown_timeout,
                 recoverable=options.recoverable,
-                security={},
+                security=settings.security(),
             )
             break
         except (OSError, RuntimeError, ValueError) as error:

@@ -71,8 +71,10 @@ def _answer_roll_call(joined: Settings, end: float) -> roll_call.Answer:
             f"nothing at the next port, {port + 1} ({error}); expected a Tans coordinator, which "
             "takes the roll there. Correct the address, or open that port too."
         ) from None
-    claim = joined.process_id, joined.num_processes, settings.must_be_same()
-    state.answer = roll_call.Answer(line, *claim)
+    same = settings.must_be_same(
+        recoverable=state.recoverable, encrypted="mtls_cert_file" in joined.security
+    )
+    state.answer = roll_call.Answer(line, joined.process_id, joined.num_processes, same)
     state.answer.wait(max(end - time.monotonic(), 1.0))
     state.answer.watch(end_without_coordinator)
     return state.answer

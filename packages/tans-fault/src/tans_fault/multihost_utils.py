@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tans_core import ArrayImpl, tree
+from tans_core import ArrayImpl, Tracer, tree
 from tans_core.mesh import AxisType, Mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import NamedSharding
@@ -206,23 +206,27 @@ def reached_preemption_sync_point(step_id: int) -> bool:
 def host_local_array_to_global_array(local_inputs: Tree, global_mesh: Mesh, pspecs: Any) -> Tree:
     """Return arrays over a mesh of all processes, of which each gives its part.
 
+    Nothing is sent, so the shapes of the parts are not compared. Where they may differ, call
+    ``assert_equal(np.shape(x))`` first.
+
     Args:
-      local_inputs: tree of arrays: what belongs to the devices of this process.
+      local_inputs: tree of arrays: what belongs to the devices of this process. A traced value
+        stays as it is: only a mesh of this process's devices may be given with it.
       global_mesh: the mesh.
       pspecs: partition spec of each, or one for all.
 
     Raises:
       TypeError: the mesh is none.
-      ValueError: a spec is None, or does not fit.
+      ValueError: a spec is None, or does not fit; a traced value and a mesh of several processes.
     """
+    name = "host_local_array_to_global_array"
 
     def convert(spec: PartitionSpec, local: Any) -> Any:
         sharding = NamedSharding(global_mesh, spec)
-        if _is_spread(local):
+        if _is_spread(local) or _is_traced(name, local, global_mesh):
             return local
         return make_array_from_process_local_data(sharding, np.asarray(local))
 
-    name = "host_local_array_to_global_array"
     _check_mesh(name, global_mesh)
     return _map_specs(name, convert, pspecs, local_inputs)
 
@@ -231,13 +235,14 @@ def global_array_to_host_local_array(global_inputs: Tree, global_mesh: Mesh, psp
     """Return this process's part of arrays over a mesh, as arrays over its own devices.
 
     Args:
-      global_inputs: tree of arrays.
+      global_inputs: tree of arrays. A traced value stays as it is: only a mesh of this process's
+        devices may be given with it.
       global_mesh: the mesh; the devices of one process form a block of it.
       pspecs: partition spec of each, or one for all.
 
     Raises:
       TypeError: the mesh is none.
-      ValueError: a spec is None, or does not fit.
+      ValueError: a spec is None, or does not fit; a traced value and a mesh of several processes.
     """
     name = "global_array_to_host_local_array"
     _check_mesh(name, global_mesh)
@@ -245,6 +250,8 @@ def global_array_to_host_local_array(global_inputs: Tree, global_mesh: Mesh, psp
 
     def convert(spec: PartitionSpec, whole: Any) -> Any:
         local = NamedSharding(mesh, spec)
+        if _is_traced(name, whole, global_mesh):
+            return whole
         if not isinstance(whole, ArrayImpl):
             return make_array_from_process_local_data(local, _plain(name, whole))
         if whole.is_fully_addressable:
@@ -256,6 +263,22 @@ def global_array_to_host_local_array(global_inputs: Tree, global_mesh: Mesh, psp
         )
 
     return _map_specs(name, convert, pspecs, global_inputs)
+
+
+def _is_traced(name: str, value: Any, mesh: Mesh) -> bool:
+    """Whether a value is traced, and so has no part of its own on this process.
+
+    Raises:
+      ValueError: it is, but a part of the mesh's devices belongs to another process.
+    """
+    others = {d.process_index for d in mesh.devices.flat} - {backend.process_index()}
+    if isinstance(value, Tracer) and others:
+        raise ValueError(
+            f"{name}: given a traced value and a mesh with devices of other processes "
+            f"({sorted(others)}), expected arrays: all processes trace the same program, in which "
+            "there is no part of one. Call it outside of jit, grad and vmap."
+        )
+    return isinstance(value, Tracer)
 
 
 def _check_mesh(name: str, mesh: Any) -> None:

@@ -230,9 +230,11 @@ class Answer:
         """Return the error that names the processes that did not come."""
         missing = self.missing()
         names = "unknown" if missing is None else ", ".join(map(str, missing))
+        what = f"these did not come: {names}. Start them, correct num_processes, or raise "
+        if missing == []:
+            what = "all came and not all could connect. Correct the mtls_ arguments, or raise "
         return TimeoutError(
-            f"distributed.initialize: {why} for {self._claim['count']} processes, but these "
-            f"did not come: {names}. Start them, correct num_processes, or raise "
+            f"distributed.initialize: {why} for {self._claim['count']} processes, but {what}"
             "initialization_timeout."
         )
 
@@ -339,7 +341,8 @@ class Answer:
         return RuntimeError(
             f"distributed.initialize: process {process} has {what} "
             f"{self._claim['same'].get(what)}, but the first process of the job has {expected}; "
-            "expected the same on all. Start all processes from the same installation and program."
+            "expected the same on all. Start all processes from the same installation and program, "
+            "with the same arguments."
         )
 
 

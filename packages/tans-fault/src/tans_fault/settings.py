@@ -203,10 +203,11 @@ def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def security(verify: bool | None, **given: str | None) -> dict[str, Any]:
+def security(verify: bool | None = None, **given: str | None) -> dict[str, Any]:
     """Return keyword arguments about encryption, from arguments or flags."""
     found = {
-        f"mtls_{name}": given[name] or config.find_flag(f"jax_mtls_{name}").value for name in _MTLS
+        f"mtls_{name}": given.get(name) or config.find_flag(f"jax_mtls_{name}").value
+        for name in _MTLS
     }
     files = [name for name in _MTLS[:3] if found[f"mtls_{name}"]]
     if 0 < len(files) < 3:
@@ -311,9 +312,11 @@ def warn_of_proxies() -> None:
         )
 
 
-def must_be_same() -> dict[str, str | None]:
-    """Return what has to be equal on all processes: versions and the main program."""
+def must_be_same(*, recoverable: bool, encrypted: bool) -> dict[str, str | bool | None]:
+    """Return what has to be equal on all processes: versions, the main program, how they join."""
     return {
+        "recoverable": recoverable,
+        "encrypted connections": encrypted,
         "jaxlib": version("jaxlib"),
         "tans-fault": version("tans-fault"),
         "program": os.environ.get("TANS_PROGRAM_DIGEST", _digest_of_main()),

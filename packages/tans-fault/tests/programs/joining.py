@@ -1,5 +1,6 @@
 """What all programs of the tests begin with."""
 
+import json
 import os
 import sys
 
@@ -30,6 +31,7 @@ def join(**options):
         "collective_timeout_seconds": int(os.environ.get("TANS_TEST_COLLECTIVE", "6")),
         "start_service": False if standalone else None,
     }
+    given |= json.loads(os.environ.get("TANS_TEST_OPTIONS", "{}"))
     distributed.initialize(**(given | options))
     say("joined", ID)
 

@@ -5,6 +5,7 @@ from joining import ID, join, say, total
 import tans
 from tans_fault import distributed, live_devices
 
+say("starting", ID)
 join()
 here = tans.process_index(), tans.process_count()
 say("devices", len(tans.devices()), len(tans.local_devices()), *here)

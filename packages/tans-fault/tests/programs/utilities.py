@@ -42,6 +42,8 @@ attempt("gathered", lambda: m.process_allgather(whole, tiled=True).tolist())
 attempt("untiled", lambda: m.process_allgather(whole))
 attempt("local", lambda: m.global_array_to_host_local_array(whole, mesh, P("i")).tolist())
 attempt("nospec", lambda: m.host_local_array_to_global_array(np.ones(2), mesh, None))
+to_global = lambda x: m.host_local_array_to_global_array(x, mesh, P("i"))  # noqa: E731
+attempt("traced", lambda: tans.jit(to_global)(np.ones(2)))
 made = tans.make_array_from_process_local_data(tans.NamedSharding(mesh, P("i")), np.full(3, ID))
 say("made", made.shape, m.process_allgather(made, tiled=True).tolist())
 attempt("reading", lambda: made.tolist())
