@@ -256,6 +256,8 @@ def test_rounding():
     np.testing.assert_array_equal(after, np.nextafter(x, np.float32(9)))
     assert low.tolist() == [-2, -0.5, 0.5, 1.5, 2]
     assert lax.is_finite(np.float32(np.inf)).tolist() is False
+    powers = lax.reduce_precision(np.array([1.6, 3.1, 0.4, -1.4], np.float32), 8, 0)
+    assert powers.tolist() == [2, 4, 0.5, -1]
 
 
 def test_powers_with_integer_exponents():

@@ -82,3 +82,12 @@ def test_bad_arguments_are_named(x, kind, lengths, facts):
     with pytest.raises(ValueError, match="fft: given") as raised:
         lax.fft(x, kind, lengths)
     assert all(fact in str(raised.value) for fact in facts)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int32])
+@pytest.mark.parametrize("kind", ["FFT", "RFFT"])
+def test_whole_numbers_are_converted(dtype, kind):
+    x = np.array([0, 1, 1, 0]).astype(dtype)
+    found = lax.fft(x, kind, (4,))
+    assert found.dtype == np.complex64
+    np.testing.assert_allclose(found, getattr(np.fft, kind.lower())(x), atol=1e-6)

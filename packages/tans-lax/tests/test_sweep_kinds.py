@@ -85,3 +85,41 @@ def test_approximate_searches_return_lists(name):
     found = getattr(lax, name)(np.array([1.0, 3.0, 2.0], np.float32), 1)
     assert isinstance(found, list)
     assert [v.tolist() for v in found] == [[3.0 if "max" in name else 1.0], [int("max" in name)]]
+
+
+def test_broadcast_dimensions_in_any_order():
+    x = np.arange(3, dtype=np.float32)[:, None]
+    found = lax.broadcast_in_dim(x, (5, 3), (1, 0))
+    assert found.tolist() == [[0, 1, 2]] * 5
+    square = np.arange(4, dtype=np.float32).reshape(2, 2)
+    assert lax.broadcast_in_dim(square, (2, 2), (1, 0)).tolist() == [[0, 2], [1, 3]]
+    for dims in [(0, 0), (-1, 0), (0,), (0, 1, 1)]:
+        with pytest.raises(TypeError, match="broadcast_in_dim: given"):
+            lax.broadcast_in_dim(square, (2, 2), dims)
+
+
+def test_stacks_are_of_one_shape():
+    with pytest.raises(ValueError, match=r"lax\.stack: given operands"):
+        lax.stack([np.ones(3), np.ones((3, 5))])
+
+
+@pytest.mark.parametrize("allowed", [False, (False, True)])
+def test_negative_starts_that_must_not_be(allowed):
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    with pytest.raises(ValueError, match="given the start index -1"):
+        lax.dynamic_slice(x, (-1, 0), (2, 2), allow_negative_indices=allowed)
+    with pytest.raises(ValueError, match="given the start index -1"):
+        lax.dynamic_update_slice(x, x[:1, :1], (-1, 0), allow_negative_indices=allowed)
+    assert lax.dynamic_slice(x, (0, 1), (2, 2), allow_negative_indices=allowed).tolist() == [
+        [1, 2],
+        [4, 5],
+    ]
+
+
+def test_complex_numbers_of_python_have_no_real_value():
+    with pytest.raises(TypeError, match="given 1j"):
+        lax.convert_element_type(1j, np.float32)
+    assert lax.convert_element_type(1j, np.complex64).item() == 1j
+    assert lax.convert_element_type(1j, np.bool_).item() is True
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert lax.convert_element_type(np.complex64(1j), np.float32).item() == 0

@@ -101,8 +101,8 @@ def stack(operands: Sequence[Value], axis: int = 0) -> Value:
       axis: place of the new dimension in the result; negative ones count from the end.
 
     Raises:
-      TypeError: the dtypes or shapes differ.
-      ValueError: there is no operand, or no such place.
+      TypeError: the dtypes differ.
+      ValueError: the shapes differ, there is no operand, or no such place.
 
     Example:
       >>> lax.stack([1, 2]).tolist()

@@ -72,7 +72,7 @@ def _stack_type(*avals: ShapedArray, axis: int) -> ShapedArray:
     check_same_dtype("stack", avals, "stack")
     first = avals[0]
     if any(aval.shape != first.shape for aval in avals):
-        raise TypeError(
+        raise ValueError(
             f"lax.stack: given operands {', '.join(map(describe, avals))}; expected equal shapes. "
             "Broadcast the operands first."
         )

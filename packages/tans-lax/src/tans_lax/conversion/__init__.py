@@ -22,10 +22,11 @@ def convert_element_type(operand: Value, new_dtype: DTypeLike) -> Value:
       new_dtype: dtype of the result, which is never weak.
 
     Raises:
-      TypeError: there is no such dtype, or it has no conversion.
+      TypeError: there is no such dtype, or it has no conversion; Python's complex numbers have none
+        to real ones.
 
     Warns:
-      ComplexWarning: imaginary parts are dropped.
+      ComplexWarning: imaginary parts of an array are dropped.
 
     Example:
       >>> int(lax.convert_element_type(1.7, "int32"))
@@ -36,6 +37,11 @@ def convert_element_type(operand: Value, new_dtype: DTypeLike) -> Value:
     if aval.dtype == dtype and not aval.weak_type and isinstance(operand, Array):
         return operand
     if dtypes.is_complex(aval.dtype) and not (dtypes.is_complex(dtype) or dtype == np.bool_):
+        if isinstance(operand, complex) and not isinstance(operand, np.generic):
+            raise TypeError(
+                f"lax.convert_element_type: given {operand}, expected a real number for dtype "
+                f"{dtype}. Take its real part."
+            )
         warnings.warn(
             "lax.convert_element_type: given complex numbers; expected real ones for dtype "
             f"{dtype}: imaginary parts are dropped. Use lax.real to say so.",

@@ -35,7 +35,8 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
 
     Args:
       x: ``[*batch, *lengths]``. Complex for FFT and IFFT (a real array is converted); real for
-        RFFT; for IRFFT complex with ``lengths[-1] // 2 + 1`` elements along the last dimension.
+        RFFT (integers are converted); for IRFFT complex with ``lengths[-1] // 2 + 1`` elements
+        along the last dimension.
       fft_type: an `FftType` or its name.
       fft_lengths: one to three lengths of the signal, one for each transformed dimension.
 
@@ -62,14 +63,16 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
             'fft_type="FFT".'
         ) from None
     dtype: Any = typeof(x).dtype
-    if kind in (FftType.FFT, FftType.IFFT) and dtype.kind in "iuf":
+    if kind in (FftType.FFT, FftType.IFFT) and dtype.kind in "biuf":
         x = _as_complex(x, dtype)
     elif kind is FftType.RFFT and is_complex(dtype):
         raise ValueError(
             f"fft: given {typeof(x).str_short(short_dtypes=False)} for RFFT, expected a real "
             "array: only real input is supported. Use FFT."
         )
-    elif kind is FftType.IRFFT and dtype.kind in "iuf":
+    elif kind is FftType.RFFT and dtype.kind in "biu":
+        x = convert_element_type(x, "float32")
+    elif kind is FftType.IRFFT and dtype.kind in "biuf":
         x = _as_complex(x, dtype)
     if has_symbolic(fft_lengths):
         raise NotImplementedError(

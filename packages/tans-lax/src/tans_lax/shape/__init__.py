@@ -31,7 +31,7 @@ def broadcast_in_dim(
     Args:
       operand: any shape, any dtype.
       shape: shape of the result.
-      broadcast_dimensions: for each dimension of `operand`, its place in `shape`; increasing.
+      broadcast_dimensions: for each dimension of `operand`, its place in `shape`.
       out_sharding: sharding of the result; None leaves it to the rule.
 
     Returns:
@@ -46,7 +46,11 @@ def broadcast_in_dim(
     """
     shape = tuple(map(as_size, shape))
     dims = tuple(map(index, broadcast_dimensions))
-    if out_sharding is None and len(dims) == len(shape) and typeof(operand).shape == shape:
+    if list(dims) != sorted(dims) and typeof(operand).ndim == len(dims):
+        order = sorted(range(len(dims)), key=dims.__getitem__)
+        operand, dims = transpose(operand, order), tuple(sorted(dims))
+    whole = out_sharding is None and dims == tuple(range(len(shape)))
+    if whole and typeof(operand).shape == shape:
         return unchanged(operand)
     return broadcast_in_dim_p.bind(
         operand, shape=shape, broadcast_dimensions=dims, sharding=out_sharding

@@ -23,8 +23,8 @@ def _broadcast_in_dim_type(
     if len(dims) != x.ndim or not inside or not increasing:
         raise TypeError(
             f"lax.broadcast_in_dim: given broadcast_dimensions {dims} for an operand of type "
-            f"{describe(x)} and shape {shape}; expected one increasing place in the shape per "
-            "dimension of the operand. Transpose the operand first if its order differs."
+            f"{describe(x)} and shape {shape}; expected one place in the shape per dimension of "
+            "the operand, from 0 on, none twice. Check which dimension of the operand goes where."
         )
     if any(size not in (1, shape[dim]) for size, dim in zip(x.shape, dims, strict=True)):
         raise TypeError(

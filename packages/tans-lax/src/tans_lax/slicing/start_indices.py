@@ -7,6 +7,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_core.dtype_queries import issubdtype
 from tans_lax.sizes import size_value
 from tans_xla import composite
 from tans_xla.sizes import (
@@ -32,7 +33,11 @@ def canonical_starts(
     sizes: tuple[int, ...],
     allow_negative: bool | Sequence[bool] = True,
 ) -> list[Value]:
-    """Return one scalar per dimension of `shape`, static ones as literals that fit."""
+    """Return one scalar per dimension of `shape`, static ones as literals that fit.
+
+    Raises:
+      ValueError: there are too few or too many, or a static one is negative and must not be.
+    """
     starts = scalars_of(name, start_indices)
     if len(starts) != len(shape):
         raise ValueError(
@@ -45,7 +50,7 @@ def canonical_starts(
     wraps = [allow_negative] * len(shape) if isinstance(allow_negative, bool) else allow_negative
     sizes = sizes if len(sizes) == len(shape) else shape
     return [
-        _literal(start, dim, size, wrap, dtype)
+        _literal(name, start, dim, size, wrap, dtype)
         if _is_static(start)
         else _wrapped(start, dim, wrap, dtype)
         for start, dim, size, wrap in zip(starts, shape, sizes, wraps, strict=True)
@@ -90,11 +95,11 @@ def _index_dtype(starts: Sequence[Value], shape: tuple[int, ...]) -> np.dtype | 
     if not dtypes:
         return wide_dtype(shape)
     dtype = dtypes.pop()
-    if dtypes or not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
+    if dtypes or not issubdtype(dtype, np.integer):
         return None
-    if all(fits_dtype(dim, dtype) for dim in shape):
+    if dtype.kind != "V" and all(fits_dtype(dim, dtype) for dim in shape):
         return dtype
-    # An int8 index of a long axis would wrap in int8; NumPy widens, so do we.
+    # An int8 index of a long axis would wrap in int8; NumPy widens, so do we. So do ints of 4 bits.
     return wide_dtype(shape)
 
 
@@ -102,8 +107,15 @@ def _is_static(start: Value) -> bool:
     return isinstance(start, _STATIC) or is_symbolic(start)
 
 
-def _literal(start: Size, dim: Size, size: Size, wrap: bool, dtype: np.dtype) -> Value:
+def _literal(
+    name: str, start: Size, dim: Size, size: Size, wrap: bool, dtype: np.dtype
+) -> Value:  # fmt: skip
     start = as_size(start)
+    if not wrap and isinstance(start, int) and start < 0:
+        raise ValueError(
+            f"{name}: given the start index {start} with allow_negative_indices=False, expected 0 "
+            f"to {dim}. Leave the option out to count from the end."
+        )
     if wrap and is_always_at_least(-1, start):
         start += dim
     return size_value(min_size(max_size(start, 0), max_size(dim - size, 0)), dtype)

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray
+from tans_core.dtype_queries import issubdtype
 from tans_lax.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
 
 
@@ -84,7 +85,7 @@ def _check_indices(name: str, operand: ShapedArray, indices: tuple[ShapedArray, 
             f"{name}: given {len(indices)} indices for an operand of type {operand.str_short()}, "
             f"expected {operand.ndim}. Pass 0 for dimensions that are taken whole."
         )
-    integral = all(isinstance(i.dtype, np.dtype) and i.dtype.kind in "iu" for i in indices)
+    integral = all(issubdtype(i.dtype, np.integer) for i in indices)
     if not integral or len({i.dtype for i in indices}) > 1 or any(i.ndim for i in indices):
         given = ", ".join(i.str_short() for i in indices)
         raise TypeError(

@@ -6,12 +6,18 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray
-from tans_core.dtypes import is_complex
+from tans_core.dtypes import float0, is_complex, is_extended
 from tans_lax.sorting import sort_p, top_k_p
 
 
 def _sort_type(*avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
     del params
+    for aval in avals:
+        if is_extended(aval.dtype) or aval.dtype == float0:
+            raise TypeError(
+                f"sort: given an array of type {aval.str_short(short_dtypes=False)}, expected "
+                "numbers or bools. Sort their indices along, and take by these."
+            )
     if any(aval.shape != avals[0].shape for aval in avals):
         types = ", ".join(aval.str_short(short_dtypes=False) for aval in avals)
         raise TypeError(

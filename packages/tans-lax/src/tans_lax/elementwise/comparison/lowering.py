@@ -44,10 +44,11 @@ def _compare_elements(ctx: Any, x: IrValue, y: IrValue, direction: str) -> IrVal
     """Compare elements that are small arrays: all their parts are equal, or some part differs."""
     (out,) = ctx.avals_out
     widest = max(ctx.avals_in, key=lambda aval: aval.ndim)
+    full = widest.update(shape=(*out.shape, *widest.shape[out.ndim :]))
     operands = [
         value
-        if aval.ndim == widest.ndim
-        else hlo.broadcast_in_dim(value, widest, range(out.ndim, widest.ndim))
+        if aval.shape == full.shape
+        else hlo.broadcast_in_dim(value, full, range(widest.ndim - aval.ndim, widest.ndim))
         for value, aval in zip((x, y), ctx.avals_in, strict=True)
     ]
     parts = hlo.compare(*operands, direction, comparison_kind(widest.dtype))
