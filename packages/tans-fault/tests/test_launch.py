@@ -176,6 +176,27 @@ def test_a_worker_that_ends_early_without_an_error_is_not_started_again(workers)
     assert sorted(lines_of(process)) == ["[0] here", "[1] here"]
 
 
+def test_workers_that_end_because_the_coordinator_did_cost_one_restart_together(workers, tmp_path):
+    text = (
+        "import os, pathlib, socket, sys\n"
+        "if pathlib.Path(sys.argv[1]).exists(): sys.exit(print('second life'))\n"
+        "host, _, port = os.environ['TANS_LAUNCH_ADDRESS'].rpartition(':')\n"
+        "line = socket.create_connection((host, int(port)))\n"
+        "print('connected', flush=True)\n"
+        "while line.recv(100): pass\n"
+        "os.kill(os.getpid(), 6)\n"
+    )
+    mark = tmp_path / "mark"
+    process = workers(text, str(mark), options=["-n", "4", "--restarts", "1"])
+    for _ in range(4):
+        process.expect("connected")
+    mark.touch()
+    os.kill(child_of(process.popen.pid, b"tans_fault.coordinator"), signal.SIGKILL)
+    assert process.wait() == 0, process.text
+    assert sum("second life" in line for line in process.lines) == 4
+    assert sum("coordinator lost" in line for line in process.lines) == 1
+
+
 def test_a_worker_with_a_status_is_started_again_as_often_as_allowed(workers):
     process = workers("raise SystemExit(3)", options=["-n", "1", "--restarts", "2"])
     assert process.wait() == 1

@@ -215,6 +215,8 @@ class Supervisor:
             return self._restart_job("coordinator lost")
         if not self.plan.recoverable:
             return self._restart_job("a worker of a job that can lose none was lost")
+        if self.coordinator is not None and not self.coordinator.runs:
+            return True  # its end is the cause, and the news of it come next
         if not self._may_restart():
             return False
         self.waiting[index] = self._next_start()
