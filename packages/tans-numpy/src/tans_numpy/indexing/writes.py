@@ -106,7 +106,8 @@ def _entry(plan: Plan, method: str, options: Options, dtype: Any) -> Callable[..
 
 
 def _result_dtype(x_dtype: Any, dtype: Any, method: str) -> Any:
-    return dtype if method == "divide" and not dtypes.is_inexact(x_dtype) else x_dtype
+    own = dtypes.is_inexact(x_dtype) if method == "divide" else x_dtype != np.bool_
+    return x_dtype if own or method not in ("divide", "power") else dtype
 
 
 def _is_mask_of(index: Any, x: Value) -> bool:
@@ -129,6 +130,13 @@ def _compute_dtype(x: Value, values: Value, method: str) -> Any:
             _warn(x_type[0], values_type[0])
     if method == "divide" and not dtypes.is_inexact(joined):
         return join_dtypes((joined, x_type[1]), (dtypes.default_float(), True))[0]
+    if method == "power" and dtype == np.bool_:
+        if values_type[0] == np.bool_:
+            raise TypeError(
+                "x.at[...].power: given booleans and a boolean exponent, expected numbers. Convert "
+                "one with astype(int)."
+            )
+        return dtypes.default_int()
     # Exponents of integers count as integers.
     own = method == "set" or (method == "power" and not dtypes.is_inexact(dtype))
     return dtype if own else joined

@@ -4,8 +4,10 @@ import math
 from typing import Any
 
 import tans_numpy as jnp
+from tans_core import typeof
 from tans_scipy.special import log_ndtr, ndtr
-from tans_scipy.stats.families import cumulative, density, log_density
+from tans_scipy.special.operands import wide
+from tans_scipy.stats.families import Standard, cumulative, density, log_density
 
 __all__ = ("cdf", "logcdf", "logpdf", "logsf", "pdf", "sf")
 
@@ -59,9 +61,18 @@ def _sf(z: Array, a: Array, b: Array) -> Array:
     return jnp.exp(_logsf(z, a, b))
 
 
-logpdf = log_density("truncnorm", _logpdf, "a b", error=ValueError)
-pdf = density("truncnorm", _logpdf, "a b", error=ValueError)
-cdf = cumulative("truncnorm.cdf", _cdf, "a b", error=ValueError)
-logcdf = cumulative("truncnorm.logcdf", _logcdf, "a b", error=ValueError)
-sf = cumulative("truncnorm.sf", _sf, "a b", error=ValueError)
-logsf = cumulative("truncnorm.logsf", _logsf, "a b", error=ValueError)
+def _in_single(standard: Standard) -> Standard:
+    """Compute half precision in float32: differences of logarithms need its digits."""
+
+    def function(z: Array, a: Array, b: Array) -> Array:
+        return standard(wide(z), wide(a), wide(b)).astype(typeof(z).dtype)
+
+    return function
+
+
+logpdf = log_density("truncnorm", _in_single(_logpdf), "a b", error=ValueError)
+pdf = density("truncnorm", _in_single(_logpdf), "a b", error=ValueError)
+cdf = cumulative("truncnorm.cdf", _in_single(_cdf), "a b", error=ValueError)
+logcdf = cumulative("truncnorm.logcdf", _in_single(_logcdf), "a b", error=ValueError)
+sf = cumulative("truncnorm.sf", _in_single(_sf), "a b", error=ValueError)
+logsf = cumulative("truncnorm.logsf", _in_single(_logsf), "a b", error=ValueError)
