@@ -31,6 +31,13 @@ def test_cholesky(check_derivatives, is_complex):
     check_derivatives(fn, sample((3, 3), is_complex))
 
 
+@both
+def test_cholesky_of_one_triangle(check_derivatives, is_complex):
+    a = sample((3, 3), is_complex)
+    a = np.tril(a @ a.conj().T + np.eye(3)) + 0.5 * np.triu(sample((3, 3), is_complex), 1)
+    check_derivatives(lambda x: linalg.cholesky(x, symmetrize_input=False), a)
+
+
 def test_cholesky_update(check_derivatives):
     r = np.triu(sample((3, 3))) + 2 * np.eye(3)
     check_derivatives(linalg.cholesky_update, r, sample((3,)), order=1)

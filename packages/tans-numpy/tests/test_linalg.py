@@ -253,3 +253,27 @@ def test_bad_arguments_are_named(call, error, facts):
     with pytest.raises(error) as raised:
         call()
     assert all(fact in str(raised.value) for fact in facts)
+
+
+@pytest.mark.parametrize("p", [None, 1, "fro", -2])
+def test_condition_numbers_of_no_matrices(p):
+    assert jnp.linalg.cond(jnp.zeros((0, 3, 3)), p).shape == (0,)
+    with pytest.raises(ValueError, match="not empty"):
+        jnp.linalg.cond(jnp.zeros((2, 0, 0)), p)
+
+
+def test_inverse_of_a_tensor_without_elements():
+    assert jnp.linalg.tensorinv(jnp.zeros((0, 0)), 1).shape == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["matvec", "vecmat"])
+def test_vectors_that_do_not_fit_matrices_are_a_value_error(name):
+    pair = (jnp.ones((2, 3)), jnp.ones(4)) if name == "matvec" else (jnp.ones(4), jnp.ones((2, 3)))
+    with pytest.raises(ValueError, match=rf"{name}: given a vector of shape \(4,\)"):
+        getattr(jnp, name)(*pair)
+
+
+@pytest.mark.parametrize("axes", ["a", 1.0, -1])
+def test_axes_of_tensordot_are_integers(axes):
+    with pytest.raises(TypeError, match=r"tensordot: given axes=.* expected an int >= 0"):
+        jnp.tensordot(jnp.ones(2), jnp.ones(2), axes)

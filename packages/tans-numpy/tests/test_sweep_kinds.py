@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import tans_autodiff
 import tans_numpy as jnp
 
 
@@ -387,3 +388,46 @@ WEAK = {
 def test_functions_that_end_or_keep_a_weak_type(name):
     found = (STRONG | WEAK)[name]()
     assert (found.dtype, found.weak_type) == (np.float32, name in WEAK)
+
+
+@pytest.mark.parametrize("method", ["scan", "sort", "compare_all"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_complex_numbers_are_searched_by_real_then_imaginary_part(method, side):
+    parts = [-1.0, 0.0, 2.0, np.nan]
+    values = [complex(x, y) for x in parts for y in parts]
+    a = jnp.sort(jnp.array(values, jnp.complex64))
+    out = jnp.searchsorted(a, a, side=side, method=method)
+    assert out.tolist() == list(range(len(a)) if side == "left" else range(1, len(a) + 1))
+    finite = np.sort(np.array(values, np.complex64))[:9]
+    out = jnp.searchsorted(finite, finite[::2], side=side, method=method)
+    np.testing.assert_array_equal(out, np.searchsorted(finite, finite[::2], side=side))
+    assert jnp.digitize(jnp.array([1j]), jnp.array([0.0, 1.0])).tolist() == [1]
+
+
+def test_wide_integers_are_narrowed_before_they_are_counted():
+    wide = np.array([2**40])
+    assert jnp.bincount(wide).tolist() == [1]
+    assert jnp.nonzero(wide)[0].shape == (0,)
+
+
+def test_stacks_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="stack: given no arrays"):
+        jnp.stack(jnp.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("spread", [jnp.nanvar, jnp.nanstd])
+def test_spreads_without_nan_have_slopes(spread):
+    x = jnp.array([1.0, np.nan, 2.0, 4.0])
+    found = tans_autodiff.grad(spread)(x)
+    kept = tans_autodiff.grad(jnp.var if spread is jnp.nanvar else jnp.std)(x[jnp.array([0, 2, 3])])
+    np.testing.assert_allclose(found, np.insert(kept, 1, 0.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [jnp.hypot, jnp.logaddexp, jnp.logaddexp2])
+def test_slopes_at_nan_are_nan(function):
+    slopes = tans_autodiff.grad(function, (0, 1))
+    assert np.isnan(slopes(np.nan, 1.0)[0])
+    assert np.isnan(slopes(1.0, np.nan)[1])
+    if function is not jnp.hypot:
+        assert slopes(np.inf, np.inf) == (1.0, 1.0)
+        assert slopes(np.inf, 1.0) == (1.0, 0.0)

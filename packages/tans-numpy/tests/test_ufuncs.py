@@ -319,3 +319,27 @@ def test_bad_points_of_polyfit_are_refused():
             jnp.polyfit(*args, **kwargs)
     with pytest.raises(ValueError, match="2 dimensions"):
         jnp.roots(jnp.ones((1, 2)))
+
+
+@pytest.mark.parametrize("name", BITS)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), (), (-1, 0, 1)])
+def test_folds_of_bits_take_several_axes(name, dtype, axis):
+    x = sample((2, 3, 4), "int8").astype(dtype)
+    mask = sample((2, 3, 4), "bool", 1)
+    expected, f = getattr(np, name), getattr(jnp, name)
+    for options in ({}, {"keepdims": True}, {"initial": 1}, {"where": mask}):
+        out = f.reduce(jnp.asarray(x), axis=axis, **options)
+        given = {**options, "initial": x.dtype.type(1)} if "initial" in options else options
+        np.testing.assert_array_equal(out, expected.reduce(x, axis=axis, **given))
+        assert out.dtype == dtype
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_updates_by_python_numbers_keep_the_dtype(name):
+    out = getattr(jnp, name).at(jnp.arange(3, dtype=jnp.uint8), 0, 1, inplace=False)
+    assert out.dtype == jnp.uint8
+
+
+def test_running_logarithms_of_integers_are_strong():
+    assert not jnp.logaddexp.accumulate(jnp.array([1, 2])).weak_type

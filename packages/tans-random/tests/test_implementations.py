@@ -142,3 +142,26 @@ def test_exact_poisson_numbers_need_threefry():
         random.poisson(random.key(0, impl="rbg"), 3.0)
     key = random.key(0, impl="rbg")
     assert random.poisson(key, 3.0, method="approximate").dtype == np.int32
+
+
+# What JAX gives for the key of 3: gamma of 0.3, 2 and 30, and twice of 2 for each of two keys.
+GAMMA_FROM_JAX = {
+    "rbg": ([0.49102879, 1.857999682, 34.72651291], [4.3616843, 1.6473441, 1.0139328, 2.2760863]),
+    "unsafe_rbg": (
+        [0.000492052, 5.8400364, 31.526442], [3.0838695, 4.3805203, 3.0792952, 0.54093391],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(GAMMA_FROM_JAX))
+def test_each_gamma_variate_has_the_numbers_of_its_own_key(name):
+    key = random.key(3, impl=name)
+    of_one, of_two = GAMMA_FROM_JAX[name]
+    np.testing.assert_allclose(random.gamma(key, jnp.array([0.3, 2.0, 30.0])), of_one, rtol=2e-6)
+    found = vmap(lambda k: random.gamma(k, 2.0, (2,)))(random.split(key, 2))
+    np.testing.assert_allclose(found.ravel(), of_two, rtol=2e-6)
+
+
+def test_implementations_are_names():
+    with pytest.raises(TypeError, match=r"implementation 3 of type int, expected a name"):
+        random.key(0, impl=3)

@@ -8,7 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import typeof
 from tans_numpy.manipulation import moveaxis, ravel
-from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike
+from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, is_discrete
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
 
@@ -52,7 +52,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
       ValueError: unknown order.
     """
     check_arraylike("packbits", a)
-    if typeof(a).dtype.kind not in "biu":
+    if not is_discrete(typeof(a).dtype):
         raise TypeError(f"packbits: given {typeof(a).dtype}, expected booleans or integers.")
     _check_order(bitorder, "packbits")
     a, axis = (ravel(a), 0) if axis is None else (a, axis)

@@ -1,5 +1,6 @@
 """Products of arrays: dot, matmul, einsum and relatives."""
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -219,7 +220,9 @@ def tensordot(
         if len(pair[0]) != len(pair[1]):
             raise TypeError(f"tensordot: given axes={axes!r}, expected as many of each operand.")
     else:
-        n = axes.__index__()
+        n = operator.index(axes) if hasattr(axes, "__index__") else -1
+        if n < 0:
+            raise TypeError(f"tensordot: given axes={axes!r}, expected an int >= 0 or a pair.")
         if n > min(rank_a, rank_b):
             raise TypeError(
                 f"tensordot: given axes={n} for operands with {rank_a} and {rank_b} dimensions, "

@@ -20,6 +20,7 @@ from tans_numpy.operands import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    is_discrete,
     promote_dtypes,
     strong,
     weak_as,
@@ -174,7 +175,7 @@ def choose(a: ArrayLike, choices: Any, out: None = None, mode: str = "raise") ->
         raise NotImplementedError("choose: given out=, expected None: arrays can't be written to.")
     check_arraylike("choose", a, *choices)
     n = len(choices)
-    if typeof(a).dtype.kind not in "iub":
+    if not is_discrete(typeof(a).dtype):
         raise ValueError(f"choose: given indices of dtype {typeof(a).dtype}, expected integers.")
     if mode == "raise":
         values = concrete_ints(a, "choose", "a (with mode='raise')")

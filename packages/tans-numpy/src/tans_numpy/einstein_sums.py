@@ -9,6 +9,8 @@ import opt_einsum
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_core.partition_spec import PartitionSpec
+from tans_core.sharding import NamedSharding
 from tans_lax.mesh.specs import before_transpose
 from tans_numpy.creation import requested_dtype
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes
@@ -104,26 +106,48 @@ def einsum(
         None if preferred_element_type is None
         else requested_dtype(preferred_element_type, "einsum")
     )  # fmt: skip
-    if not isinstance(optimize, str | bool):
-        optimize = tuple(map(tuple, optimize))
+    if not isinstance(out_sharding, PartitionSpec | NamedSharding | None):
+        raise TypeError(
+            f"einsum: given out_sharding={out_sharding!r} of type {type(out_sharding).__name__}, "
+            "expected a PartitionSpec or a NamedSharding. Write P('x', None)."
+        )
     return _einsum(
-        tuple(operands), subscripts=subscripts, optimize=optimize, precision=precision,
+        tuple(operands), subscripts=subscripts, optimize=_order(optimize), precision=precision,
         preferred=preferred, dot_general=_dot_general, out_sharding=out_sharding,
     )  # fmt: skip
 
 
+def _order(optimize: Any) -> Any:
+    """Return how to order the contractions as a key of caches."""
+    if optimize is None:
+        return "auto"
+    if isinstance(optimize, str | bool):
+        return optimize
+    steps = tuple(map(tuple, optimize))
+    if any(len(step) > 2 for step in steps):
+        raise NotImplementedError(
+            f"einsum: given optimize={optimize!r}, expected steps of at most two operands. Split "
+            "the longer steps, or leave optimize out."
+        )
+    return steps
+
+
 def _from_lists(first: Any, rest: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    names: dict[Any, str] = {}
     items = [first, *rest]
     output = items.pop() if len(items) % 2 else None
+    lists = [*items[1::2], *([] if output is None else [output])]
+    found = {index for indices in lists for index in indices if index is not Ellipsis}
+    try:
+        # Without a list for the output, its dimensions are in the order of the indices.
+        names = {index: opt_einsum.get_symbol(n) for n, index in enumerate(sorted(found))}
+    except TypeError:
+        raise TypeError(
+            f"einsum: given the indices {found}, expected ones that can be compared with each "
+            "other. Number them."
+        ) from None
 
     def letters(indices: Any) -> str:
-        text = ""
-        for index in indices:
-            text += "..." if index is Ellipsis else names.setdefault(
-                index, opt_einsum.get_symbol(len(names))
-            )  # fmt: skip
-        return text
+        return "".join("..." if index is Ellipsis else names[index] for index in indices)
 
     inputs = ",".join(letters(i) for i in items[1::2])
     text = inputs if output is None else f"{inputs}->{letters(output)}"
@@ -132,8 +156,14 @@ def _from_lists(first: Any, rest: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
 
 def einsum_path(subscripts: str, /, *operands: ArrayLike, optimize: Any = "auto") -> Any:
     """Return the order of contractions that `einsum` uses, and its printed cost."""
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_lists(subscripts, operands)
+    if optimize is False:  # from left to right
+        optimize = [(0, 1)] * (len(operands) - 1) or [(0,)]
     shaped = [np.broadcast_to(np.float32(0), typeof(x).shape) for x in operands]
-    path, info = opt_einsum.contract_path(subscripts, *shaped, optimize=optimize)
+    path, info = opt_einsum.contract_path(
+        subscripts, *shaped, optimize="auto" if optimize is None else optimize
+    )
     return path, info
 
 
@@ -203,9 +233,11 @@ def _two(
     out_sharding: Any,
 ) -> Array:  # fmt: skip
     (lhs, rhs), (lhs_names, rhs_names) = operands, names
+    lhs, lhs_names = _diagonals(lhs, lhs_names)
+    rhs, rhs_names = _diagonals(rhs, rhs_names)
+    lhs, lhs_names, rhs, rhs_names = _without_ones(lhs, lhs_names, rhs, rhs_names)
     lhs, lhs_names = _alone(lhs, lhs_names, rhs_names, output)
     rhs, rhs_names = _alone(rhs, rhs_names, lhs_names, output)
-    lhs, lhs_names, rhs, rhs_names = _without_ones(lhs, lhs_names, rhs, rhs_names)
     shared = [n for n in lhs_names if n in rhs_names]
     batch = [n for n in shared if n in output]
     contracted = [n for n in shared if n not in output]
@@ -231,7 +263,6 @@ def _two(
 
 def _alone(x: Array, names: str, other: str, output: str) -> tuple[Array, str]:
     """Sum dimensions that neither the other operand nor the output has."""
-    x, names = _diagonals(x, names)
     summed = tuple(i for i, n in enumerate(names) if n not in other and n not in output)
     if summed:
         x = lax.reduce_sum(x, summed)

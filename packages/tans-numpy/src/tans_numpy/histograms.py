@@ -11,9 +11,10 @@ import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.errors import ConcretizationTypeError
 from tans_numpy.creation import asarray
+from tans_numpy.indexing.arguments import widened
 from tans_numpy.joining import stack
 from tans_numpy.manipulation import ravel
-from tans_numpy.operands import ArrayLike, check_arraylike, promote_dtypes_inexact
+from tans_numpy.operands import ArrayLike, check_arraylike, is_discrete, promote_dtypes_inexact
 from tans_numpy.out_shardings import placed
 from tans_numpy.ranges import linspace
 from tans_numpy.reductions import any as any_
@@ -50,7 +51,7 @@ def bincount(
       Array([0, 2, 1], dtype=int32)
     """
     check_arraylike("bincount", *(v for v in (x, weights) if v is not None))
-    if typeof(x).dtype.kind not in "iub":
+    if not is_discrete(typeof(x).dtype):
         raise TypeError(f"bincount: given x of dtype {typeof(x).dtype}, expected integers.")
     if typeof(x).ndim != 1 or (weights is not None and typeof(weights).shape != typeof(x).shape):
         shape = None if weights is None else typeof(weights).shape
@@ -73,6 +74,7 @@ def _largest(x: Any) -> int:
                 "The size of the result of bincount depends on the data; pass length=.",
             )
     values = np.asarray(x)
+    values = values.astype(dtypes.canonicalize(values.dtype), copy=False)
     return max(int(values.max()), 0) if values.size else -1
 
 
@@ -81,6 +83,7 @@ def _bincount(x: Any, weights: Any, *, length: int) -> Array:
     x = asarray(x)
     if x.dtype == np.bool_:
         x = lax.convert_element_type(x, dtypes.default_int())
+    x = widened(x)
     if np.issubdtype(x.dtype, np.signedinteger):
         x = lax.max(x, x.dtype.type(0))
     return _tally(x, 1 if weights is None else weights, length)

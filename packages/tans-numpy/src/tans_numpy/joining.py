@@ -98,6 +98,8 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
       ValueError: no arrays, or different shapes.
     """
     items = _sequence(arrays, "stack")
+    if not len(items):
+        raise ValueError("stack: given no arrays, expected at least one. Check how they are made.")
     check_arraylike("stack", *items)
     if out is not None:
         raise NotImplementedError("stack: given out=, expected None: arrays can't be written to.")

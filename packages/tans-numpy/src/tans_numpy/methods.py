@@ -21,6 +21,7 @@ from tans_numpy import (
     variances,
 )
 from tans_numpy.indexing import at, getitem, take
+from tans_numpy.operands import check_arraylike
 from tans_numpy.rounding import round as round_
 from tans_xla import composite
 
@@ -80,6 +81,22 @@ def _iterate(self: Array) -> Any:
             "iteration over a 0-d array: expected at least one dimension. Use x.item()."
         )
     return iter(joining.unstack(self))
+
+
+def _contains(self: Array, value: Any) -> bool:
+    """Whether a vector has an element that equals a scalar.
+
+    Raises:
+      TypeError: `value` is not an array or scalar.
+      ValueError: the array has another number of dimensions than one.
+    """
+    if self.ndim != 1:
+        raise ValueError(
+            f"x in array: given an array of shape {self.shape}, expected a vector. Write "
+            "(array == x).any()."
+        )
+    check_arraylike("x in array", value)
+    return bool(reductions.any(self == value))
 
 
 def _flatten(self: Array, order: str = "C", *, out_sharding: Any = None) -> Array:
@@ -188,6 +205,7 @@ def _module(name: str) -> Any:
 _METHODS: Final[dict[str, Any]] = {
     "__getitem__": getitem,
     "__iter__": _iterate,
+    "__contains__": _contains,
     "__round__": _python_round,
     "reshape": _reshape,
     "transpose": _transpose,

@@ -13,7 +13,12 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Array, ArrayImpl, JaxprTracer, dtypes, is_value, typeof
 from tans_core.config import numpy_rank_promotion
-from tans_core.errors import ConcretizationTypeError, TracerIntegerConversionError
+from tans_core.dtype_queries import issubdtype
+from tans_core.errors import (
+    ConcretizationTypeError,
+    TracerIntegerConversionError,
+    TypePromotionError,
+)
 from tans_core.promotion import join
 from tans_lax.conversion import as_type
 
@@ -81,7 +86,19 @@ def promote(name: str, *args: Value) -> list[Value]:
                 return [x, typed_scalar(y, x.aval.dtype)]
         elif type(y) in _FAST and _adopts(y.aval, x):
             return [typed_scalar(x, y.aval.dtype), y]
-    return promote_shapes(name, *promote_dtypes(name, *args))
+    try:
+        return promote_shapes(name, *promote_dtypes(name, *args))
+    except TypePromotionError:
+        _check_numbers(name, args)
+        raise
+
+
+def _check_numbers(name: str, args: Sequence[Value]) -> None:
+    """Raise TypeError for keys and tangents of integers, which no arithmetic takes."""
+    avals = [typeof(x) for x in args]
+    if any(dtypes.is_extended(a.dtype) or a.dtype == dtypes.float0 for a in avals):
+        given = " and ".join(a.str_short() for a in avals)
+        raise TypeError(f"{name}: given {given}, expected numbers. Leave them out.") from None
 
 
 def _adopts(aval: Any, scalar: Value) -> bool:
@@ -114,7 +131,11 @@ def promote_inexact(name: str, *args: Value) -> list[Value]:
     is_inexact = type(first) in _FAST and first.aval.dtype.kind in "fc"
     if is_inexact and (len(args) == 1 or _same_type(args)):
         return list(args)
-    return promote_shapes(name, *promote_dtypes_inexact(name, *args))
+    try:
+        return promote_shapes(name, *promote_dtypes_inexact(name, *args))
+    except TypePromotionError:
+        _check_numbers(name, args)
+        raise
 
 
 def promote_dtypes_inexact(name: str, *args: Value) -> list[Value]:
@@ -124,6 +145,11 @@ def promote_dtypes_inexact(name: str, *args: Value) -> list[Value]:
     if not dtypes.is_inexact(dtype):
         dtype = to_inexact(dtype)
     return [cast(x, k, dtype, weak) for x, k in zip(args, kinds, strict=True)]
+
+
+def is_discrete(dtype: Any) -> bool:
+    """Whether a dtype is one of booleans or integers, those of a few bits among them."""
+    return dtype == np.bool_ or issubdtype(dtype, np.integer)
 
 
 def to_inexact(dtype: Any) -> Any:
@@ -160,6 +186,8 @@ def cast(x: Value, kind: tuple[Any, bool], dtype: Any, weak: bool) -> Value:
         return weak_scalar(x, dtype) if weak else typed_scalar(x, dtype)
     if kind[0] == dtype:
         return as_value(x)
+    if kind[0] == dtypes.float0:
+        _check_numbers("conversion", (x,))
     if weak:
         return lax.convert_element_type_p.bind(
             as_value(x), new_dtype=dtype, weak_type=True, sharding=None

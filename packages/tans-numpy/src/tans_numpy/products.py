@@ -124,6 +124,15 @@ def _vecdot(x1: Any, x2: Any, *, axis: int, precision: Any, dtype: Any) -> Array
     return lax.squeeze(out, (typeof(out).ndim - 2, typeof(out).ndim - 1))
 
 
+def _check_pair(name: str, vector: Any, matrix: Any, axis: int) -> None:
+    shape, sizes = typeof(vector).shape, typeof(matrix).shape
+    if not shape or len(sizes) < 2 or shape[-1] != sizes[axis]:
+        raise ValueError(
+            f"{name}: given a vector of shape {shape} and a matrix of shape {sizes}, expected the "
+            f"last size of the vector to be size {axis} of the matrix. Transpose it with .mT."
+        )
+
+
 @composite
 def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Multiply matrices by vectors.
@@ -131,8 +140,12 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1: [..., m, n].
       x2: [..., n]; leading dimensions broadcast.
+
+    Raises:
+      ValueError: the shapes do not fit.
     """
     check_arraylike("matvec", x1, x2)
+    _check_pair("matvec", x2, x1, -1)
     column = lax.expand_dims(x2, (typeof(x2).ndim,))
     out = matmul(x1, column)
     return lax.squeeze(out, (typeof(out).ndim - 1,))
@@ -145,8 +158,12 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Args:
       x1: [..., n].
       x2: [..., n, m]; leading dimensions broadcast.
+
+    Raises:
+      ValueError: the shapes do not fit.
     """
     check_arraylike("vecmat", x1, x2)
+    _check_pair("vecmat", x1, x2, -2)
     x1 = lax.conj(x1) if dtypes.is_complex(typeof(x1).dtype) else x1
     row = lax.expand_dims(x1, (typeof(x1).ndim - 1,))
     out = matmul(row, x2)

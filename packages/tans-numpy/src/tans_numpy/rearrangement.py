@@ -21,6 +21,7 @@ from tans_numpy.operands import (
     canonicalize_axes,
     canonicalize_axis,
     check_arraylike,
+    is_discrete,
 )
 from tans_numpy.out_shardings import placed
 from tans_xla import composite
@@ -48,7 +49,7 @@ def concrete_ints(x: Any, name: str, option: str) -> np.ndarray:
     out = np.asarray(x)
     if out.dtype == object and has_symbolic(out.ravel()):
         return out
-    if out.size and out.dtype.kind not in "iub":
+    if out.size and not is_discrete(out.dtype):
         raise TypeError(
             f"{name}: given {option} of dtype {out.dtype}, expected integers. Convert them with "
             "astype(int)."

@@ -20,6 +20,7 @@ def _to_integer(operation: Any, name: str, summary: str, keeps_integers: bool = 
         check_arraylike(name, x)
         dtype = typeof(x).dtype
         if not dtypes.is_inexact(dtype):
+            _check_number(name, dtype)
             if keeps_integers:
                 return asarray(x)
             return lax.convert_element_type(x, dtypes.default_float())
@@ -28,6 +29,11 @@ def _to_integer(operation: Any, name: str, summary: str, keeps_integers: bool = 
     ufunc.__name__ = ufunc.__qualname__ = name
     ufunc.__doc__ = f"{summary}\n\n    Args:\n      x: array of any shape, or a scalar; real.\n"
     return composite(ufunc)
+
+
+def _check_number(name: str, dtype: Any) -> None:
+    if dtypes.is_extended(dtype) or dtype == dtypes.float0:
+        raise TypeError(f"{name}: given the dtype {dtype}, expected numbers. Leave them out.")
 
 
 floor = _to_integer(lax.floor, "floor", "Round down to an integer.")
@@ -72,6 +78,7 @@ def _round(a: Any, *, decimals: int) -> Array:
     aval = typeof(a)
     dtype = aval.dtype
     if not dtypes.is_inexact(dtype):
+        _check_number("round", dtype)
         if decimals >= 0 or not issubdtype(dtype, np.integer):
             return asarray(a)
         factor = dtype.type(10**-decimals)

@@ -187,6 +187,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
         )
     _static_size(a, size, "nonzero")
     if size is None:
+        if isinstance(a, np.ndarray):
+            a = a.astype(dtypes.canonicalize(a.dtype), copy=False)  # narrowed, as the result is
         size = int(np.count_nonzero(np.asarray(a)))
     if isinstance(fill_value, tuple | list):
         fill_value = tuple(fill_value)
@@ -222,6 +224,8 @@ def count_nonzero(a: ArrayLike, axis: Any = None, keepdims: bool = False) -> Arr
 
 def _comparison(v: Array, side: str) -> Any:
     """Return the function that tells whether an element of `a` goes before the values `v`."""
+    if dtypes.is_complex(typeof(v).dtype):
+        return _complex_comparison(v, side)
     compare = lax.lt if side == "left" else lax.le
     if not dtypes.is_inexact(typeof(v).dtype):
         return lambda x: compare(x, v)
@@ -232,6 +236,23 @@ def _comparison(v: Array, side: str) -> Any:
         if side == "left":
             return lax.bitwise_or(compare(x, v), lax.bitwise_and(v_is_nan, lax.eq(x, x)))
         return lax.bitwise_or(compare(x, v), v_is_nan)
+
+    return goes_before
+
+
+def _complex_comparison(v: Array, side: str) -> Any:
+    """Compare real parts, and imaginary parts where these are equal, as `sort` does."""
+    real = lax.real(v)
+    less, rest = _comparison(real, "left"), _comparison(lax.imag(v), side)
+
+    def is_equal(x: Array) -> Array:
+        both_nan = lax.bitwise_and(lax.ne(x, x), lax.ne(real, real))
+        return lax.bitwise_or(lax.eq(x, real), both_nan)
+
+    def goes_before(x: Array) -> Array:
+        part = lax.real(x)
+        tie = lax.bitwise_and(is_equal(part), rest(lax.imag(x)))
+        return lax.bitwise_or(less(part), tie)
 
     return goes_before
 

@@ -42,6 +42,8 @@ def _var(
     center = mean if mean is not None else mean_of(a, where, axes=axes, dtype=None, keepdims=True)
     center = as_typed(center, wide)
     deviation = lax.sub(a, center)
+    if where is not None:  # before they are squared, which has a slope of nan at nan
+        deviation = masked(deviation, where, wide.type(0))
     if dtypes.is_complex(wide):
         squares = lax.add(lax.square(lax.real(deviation)), lax.square(lax.imag(deviation)))
     else:
@@ -55,7 +57,7 @@ def _var(
             typed_count(count, real), as_typed(ddof, real)
         )  # fmt: skip
     else:
-        total = lax.reduce_sum(masked(squares, where, real.type(0)), axes)
+        total = lax.reduce_sum(squares, axes)
         count = as_typed(selected_count(where, aval.shape, axes), real)
         divisor = lax.sub(count, _number(ddof, real))
     out = as_typed(_ratio(total, divisor), result)

@@ -31,6 +31,11 @@ class Implementation(NamedTuple):
     fold_in: Callable[[Words, Any], Words]
     bits: Callable[[Words, int, Shape], Any]
 
+    @property
+    def is_counter(self) -> bool:
+        """Whether each key gives its own numbers, however many are mapped over."""
+        return self.bits is not rbg.bits
+
     def __hash__(self) -> int:
         return hash(self.name)
 
@@ -76,12 +81,18 @@ def find_implementation(name: Any) -> Implementation:
     """Return the generator called `name`.
 
     Raises:
+      TypeError: neither a name nor an implementation.
       ValueError: unknown name.
     """
     if isinstance(name, Implementation):
         return name
     name = getattr(name, "name", name)
-    found = _ALL.get(str(name))
+    if not isinstance(name, str):
+        raise TypeError(
+            f"random: given the implementation {name!r} of type {type(name).__name__}, expected a "
+            f"name: one of {', '.join(_ALL)}."
+        )
+    found = _ALL.get(name)
     if found is None:
         raise ValueError(
             f"random: given the implementation {name!r}, expected one of {', '.join(_ALL)}."

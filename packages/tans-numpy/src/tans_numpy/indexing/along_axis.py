@@ -15,6 +15,7 @@ from tans_numpy.indexing.arguments import (
     check_arrays,
     check_not_inplace,
     fill_scalar,
+    widened,
 )
 from tans_numpy.indexing.at import _IndexUpdateHelper
 from tans_numpy.indexing.get import FILL
@@ -59,6 +60,7 @@ def take_along_axis(
       [[1, 3], [2, 5]]
     """
     check_arrays("take_along_axis", arr, indices)
+    indices = widened(indices)
     mode = FILL if mode is None else GatherScatterMode.from_any(mode)
     axis, flat = _along_axis("take_along_axis", arr, indices, axis)
     static = (axis, flat, mode, fill_scalar(fill_value), wrap_negative_indices)
@@ -164,6 +166,7 @@ def put_along_axis(
     """
     check_not_inplace("put_along_axis", inplace)
     check_arrays("put_along_axis", arr, indices, values)
+    indices = widened(indices)
     axis, flat = _along_axis("put_along_axis", arr, indices, axis)
     shape = typeof(arr).shape
     arr = as_jax(arr)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tans_core import Array, is_evaluating
+import tans_lax as lax
+from tans_core import Array, is_evaluating, typeof
+from tans_core.dtype_queries import issubdtype
 from tans_xla import device_put
 
 type Value = Any  # an array, a Python scalar or a tracer
@@ -17,6 +19,16 @@ def as_jax(x: Value) -> Value:
     if isinstance(x, Array):
         return x
     return device_put(x) if is_evaluating() else np.asarray(x)
+
+
+def widened(indices: Value) -> Value:
+    """Return integers of a few bits as int32, other values as they are."""
+    dtype = typeof(indices).dtype
+    if not isinstance(dtype, np.dtype) or dtype.kind != "V" or not issubdtype(dtype, np.integer):
+        return indices
+    if isinstance(indices, Array):
+        return lax.convert_element_type(indices, np.dtype(np.int32))
+    return indices.astype(np.int32)
 
 
 def check_arrays(name: str, *args: Any) -> None:
@@ -52,6 +64,10 @@ def fill_scalar(value: Any) -> Any:
     """Return a fill value as a Python scalar, the key of caches."""
     if value is None:
         return None
+    if isinstance(value, str | bytes):
+        raise TypeError(
+            f"given fill_value={value!r} of type {type(value).__name__}, expected a number."
+        )
     if np.ndim(value):
         raise ValueError(
             f"given a fill_value of shape {np.shape(value)}, expected a scalar. To "

@@ -16,9 +16,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tans_core import Array, Tracer, errors
+from tans_core import Array, Tracer, errors, typeof
 from tans_lax.slicing import Slice
 from tans_lax.windows.padding import dilated_size
+from tans_numpy.indexing.arguments import widened
 from tans_xla.sizes import Size, has_symbolic, is_symbolic, max_size, min_size
 
 type Value = Any  # an array or a tracer
@@ -226,6 +227,9 @@ def _item(item: Any) -> Any:
         item = item.__jax_array__()
     if not isinstance(item, Array | np.ndarray):
         return _scalar_item(item)
+    if hasattr(item, "filled"):
+        typeof(item)  # refuses masked arrays
+    item = widened(item)
     kind = item.dtype.kind if isinstance(item.dtype, np.dtype) else "V"
     if kind == "b":
         return _concrete_mask(item)
@@ -279,8 +283,8 @@ def _mask_indices(mask: np.ndarray, shape: Sequence[int], axis: int) -> list[np.
 
 
 def _checked(item: Entry, shape: Sequence[int], axis: int) -> Entry:
-    if shape[axis] or isinstance(item, Slice | Tracer) or getattr(item, "size", 1) == 0:
-        return item
+    if shape[axis] or isinstance(item, Slice | Tracer) or getattr(item, "ndim", 0):
+        return item  # whether arrays may index an empty axis, those who read or write know
     raise empty_axis_error(shape, axis)
 
 

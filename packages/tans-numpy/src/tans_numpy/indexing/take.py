@@ -17,6 +17,7 @@ from tans_numpy.indexing.arguments import (
     check_arrays,
     check_not_inplace,
     fill_scalar,
+    widened,
 )
 from tans_numpy.indexing.at import _IndexUpdateHelper
 from tans_numpy.indexing.entries import Parsed, Span
@@ -84,6 +85,7 @@ def take(
             f"take: given mode {mode!r}, expected one of 'fill', 'clip', 'wrap'. Leave it out to "
             "fill."
         )
+    indices = widened(indices)
     kind = np.dtype(typeof(indices).dtype).kind
     if kind not in "iub":
         raise ValueError(

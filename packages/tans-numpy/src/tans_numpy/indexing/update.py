@@ -84,7 +84,9 @@ def update_parsed(x: Value, parsed: Parsed, method: str, values: Value, options:
 def _update(x: Value, parsed: Parsed, method: str, values: Value, options: Options) -> Value:
     entries, shape = parsed.entries, x.shape
     if has_empty_axis(entries, shape):
-        check_empty_axes(entries, shape)
+        if not _has_only_vectors(entries, shape):
+            check_empty_axes(entries, shape)
+        _broadcast(values, make_layout(shape, entries).full_shape)
         return x
     inside = all_inside(entries, shape, options.wrap) if options.mode is FILL else True
     if inside is None:
@@ -102,6 +104,13 @@ def _update(x: Value, parsed: Parsed, method: str, values: Value, options: Optio
         factors = _scatter(factors, entries, "multiply", values, options)
         return _combine(method, x, factors)
     return _scatter(x, entries, method, values, options)
+
+
+def _has_only_vectors(entries: Sequence[Entry], shape: Shape) -> bool:
+    """Whether axes without elements are indexed by arrays, all of whose places are outside."""
+    covering = [e for e in entries if e is not None and e is not Ellipsis]
+    at_empty = [e for e, n in zip(covering, shape, strict=True) if n == 0 and is_array_entry(e)]
+    return all(type(e) is not int and np.ndim(e) for e in at_empty)
 
 
 def _is_one_window(entries: Sequence[Entry], options: Options) -> bool:

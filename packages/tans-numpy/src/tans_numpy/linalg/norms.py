@@ -209,7 +209,7 @@ def cond(x: ArrayLike, p: Any = None) -> Array:
       2.0
     """
     check_matrices("linalg.cond", x, square=p not in (None, 2, -2))
-    if 0 in typeof(x).shape:
+    if 0 in typeof(x).shape[-2:]:
         raise ValueError(
             f"linalg.cond: given shape {typeof(x).shape}, expected matrices that are not empty."
         )

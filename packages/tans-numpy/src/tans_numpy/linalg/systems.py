@@ -349,7 +349,8 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
             f"linalg.tensorinv: given shape {shape} and ind={ind}, expected a positive ind that "
             "splits the sizes into two equal products. Choose another ind."
         )
-    return reshape(inv(reshape(a, (math.prod(rows), -1))), (*columns, *rows))
+    size = math.prod(rows)
+    return reshape(inv(reshape(a, (size, size))), (*columns, *rows))
 
 
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:

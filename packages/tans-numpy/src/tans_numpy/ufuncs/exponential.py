@@ -84,6 +84,8 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     ratio = lax.div(smaller, larger)
     length = lax.mul(larger, lax.sqrt(lax.add(one, lax.square(ratio))))
     length = lax.select(is_zero, larger, length)
+    # Maximum and minimum have slope 0 at nan, a square has slope nan.
+    length = lax.select(lax.ne(length, length), lax.square(lax.add(x, y)), length)
     infinite = lax.bitwise_or(lax.eq(x, infinity), lax.eq(y, infinity))
     return lax.select(infinite, lax.full_like(length, np.inf), length)
 
@@ -109,10 +111,13 @@ def _logaddexp(base_exp: Any, scale: float, name: str, summary: str) -> Any:
         excess = lax.log1p(base_exp(gap))
         excess = excess if scale == 1 else lax.mul(excess, scalar_like(x, scale))
         total = lax.add(larger, excess)
+        both = lax.add(x, y)
         if dtypes.is_complex(typeof(x).dtype):
             total = _principal(total, 2 * np.pi * scale)
+        else:
+            both = lax.mul(both, lax.abs(lax.sign(both)))  # of slope nan at nan, and 1 at inf
         # inf - inf is nan, but the sum is then x + y.
-        return lax.select(lax.ne(delta, delta), lax.add(x, y), total)
+        return lax.select(lax.ne(delta, delta), both, total)
 
     return as_ufunc(binary_inexact(operation, name, summary), 2, -np.inf)
 

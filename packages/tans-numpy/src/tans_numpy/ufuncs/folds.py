@@ -10,13 +10,19 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray, requested_dtype
 from tans_numpy.cumulative import cumprod, cumsum
 from tans_numpy.exponential_sums import logsumexp
 from tans_numpy.indexing import take
 from tans_numpy.manipulation import broadcast_to, moveaxis, ravel, reshape
 from tans_numpy.methods import astype
-from tans_numpy.operands import canonicalize_axis
+from tans_numpy.operands import (
+    canonicalize_axes,
+    canonicalize_axis,
+    promote_dtypes_inexact,
+    strong,
+)
 from tans_numpy.reductions import all as all_
 from tans_numpy.reductions import any as any_
 from tans_numpy.reductions import max as max_
@@ -33,6 +39,9 @@ _TOTALS: Final = {"add": sum, "multiply": prod}
 _EXTREMA: Final = {"maximum": max_, "minimum": min_}
 _TRUTHS: Final = {"logical_and": all_, "logical_or": any_}
 _LOGS: Final = {"logaddexp": 1.0, "logaddexp2": float(np.log(2))}
+_BITS: Final = {
+    "bitwise_and": lax.reduce_and, "bitwise_or": lax.reduce_or, "bitwise_xor": lax.reduce_xor,
+}  # fmt: skip
 _RUNNING: Final = {"add": cumsum, "multiply": cumprod}
 _RUNNING_LAX: Final = {
     "maximum": lax.cummax, "minimum": lax.cummin, "logaddexp": lax.cumlogsumexp,
@@ -83,6 +92,8 @@ def _reduce(
         scaled = logsumexp(a * scale, axis, keepdims=keepdims, where=where)
         out = scaled if scale == 1 else scaled / scale
         return out if initial is None else f(initial, out)
+    if (bits := _builtin(f, _BITS)) is not None:
+        return _bits(a, initial, where, f=f, fold=bits, axis=axis, keepdims=keepdims)
     if isinstance(axis, tuple | list):
         raise NotImplementedError(
             f"{f.__name__}.reduce: given axis={axis}; expected an int or None, since the order of "
@@ -97,6 +108,20 @@ def _reduce(
         return out
     dims = tuple(1 if axis in (None, k) or k == axis_ else n for k, n in enumerate(kept))
     return reshape(out, dims)
+
+
+def _bits(
+    a: Array, initial: Any, where: Any, *, f: ufunc, fold: Any, axis: Any, keepdims: bool
+) -> Array:
+    shape = typeof(a).shape
+    axes = canonicalize_axes(axis, len(shape), f"{f.__name__}.reduce")
+    dtype = _result_dtype(f, a)  # refuses floats
+    if where is not None:
+        a = choose(where, a, np.asarray(f.identity).astype(dtype))
+    out = fold(strong(a), axes)
+    if keepdims:
+        out = reshape(out, tuple(1 if d in axes else n for d, n in enumerate(shape)))
+    return out if initial is None else f(astype(asarray(initial), dtype), out)
 
 
 def _result_dtype(f: ufunc, a: Array) -> Any:
@@ -149,7 +174,8 @@ def _accumulate(a: Any, *, f: ufunc, axis: Any, dtype: Any) -> Array:
         return running(a, axis, dtype)
     a = _typed(a, dtype, f"{f.__name__}.accumulate")
     if (running := _builtin(f, _RUNNING_LAX)) is not None and a.dtype.kind in "iuf":
-        return running(a if a.dtype.kind == "f" or "log" not in f.__name__ else a * 1.0, axis)
+        is_log = "log" in f.__name__
+        return running(strong(promote_dtypes_inexact(f.__name__, a)[0]) if is_log else a, axis)
     return _run(a, f=f, axis=axis)
 
 
@@ -175,7 +201,7 @@ def reduceat(f: ufunc, a: Any, indices: Any, axis: int, dtype: Any) -> Array:
         return f._own["reduceat"](a, indices, axis=axis, dtype=dtype)
     a = _typed(a, dtype, f"{f.__name__}.reduceat")
     indices = asarray(indices)
-    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+    if indices.ndim != 1 or not issubdtype(indices.dtype, np.integer):
         raise ValueError(
             f"{f.__name__}.reduceat: given indices of shape {indices.shape} and dtype "
             f"{indices.dtype}, expected a vector of integers."

@@ -6,10 +6,11 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import typeof
+from tans_lax.conversion import as_type
 from tans_numpy.creation import asarray
 from tans_numpy.manipulation import broadcast_to, ravel, reshape
 from tans_numpy.methods import astype
-from tans_numpy.operands import check_arraylike
+from tans_numpy.operands import check_arraylike, dtype_and_weak
 from tans_numpy.ranges import arange
 from tans_numpy.ufuncs.universal import ufunc
 from tans_xla import composite
@@ -55,7 +56,7 @@ def _at(a: Array, places: Array, b: Any, *, f: ufunc) -> Array:
     others = None if b is None else ravel(broadcast_to(b, typeof(places).shape))
     flat = ravel(a)
     zero = lax.full((), 0, typeof(a).dtype)
-    extra = () if b is None else (lax.full((), 0, typeof(others).dtype),)
+    extra = () if b is None else (as_type(lax.full_like(b, 0, shape=()), *dtype_and_weak(b)),)
     flat = astype(flat, typeof(f.inline(zero, *extra)).dtype)
 
     def step(values: Any, operands: Any) -> Any:

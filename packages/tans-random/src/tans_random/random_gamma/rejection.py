@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import tans_lax as lax
+from tans_batching import map as loop_map
 from tans_batching import vmap
 from tans_core import typeof
 from tans_random.implementations import Implementation
@@ -84,5 +85,9 @@ def sample_all(words: Value, a: Value, impl: Implementation, log_space: bool) ->
     else:
         keys = impl.split(words, (count,))
     keys = lax.reshape(keys, (size, *impl.key_shape))
-    out = vmap(lambda w, x: sample_one(w, x, impl, log_space))(keys, lax.reshape(a, (size,)))
+    a = lax.reshape(a, (size,))
+    if impl.is_counter:
+        out = vmap(lambda w, x: sample_one(w, x, impl, log_space))(keys, a)
+    else:  # many keys at once would not give the numbers of each
+        out = loop_map(lambda each: sample_one(*each, impl, log_space), (keys, a))
     return lax.reshape(out, shape)

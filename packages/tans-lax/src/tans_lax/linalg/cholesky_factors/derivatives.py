@@ -37,6 +37,8 @@ def _cholesky_jvp(primals: tuple[Value], tangents: tuple[Value]) -> tuple[Value,
     (x_dot,) = tangents
     if type(x_dot) is Zero:
         return factor, zero_tangent(typeof(factor))
+    half = _halved_diagonal(lower_part(x_dot))
+    x_dot = lax.add(half, adjoint(half))  # only the lower triangle is read
     options: Any = {"left_side": False, "transpose_a": True, "conjugate_a": True, "lower": True}
     right = triangular_solve(factor, x_dot, **options)
     both = triangular_solve(factor, right, left_side=True, lower=True)
