@@ -17,3 +17,13 @@ def test_powers_of_booleans_are_integers(index):
     assert found.tolist() == [1, 0, 1]
     with pytest.raises(TypeError, match="given booleans and a boolean exponent"):
         x.at[index].power(True)
+
+
+@pytest.mark.parametrize("index", [1, slice(1, 3), np.array([0, 1, 1]), 9])
+def test_functions_at_places_keep_the_dtype(index):
+    x = jnp.arange(4)
+    with pytest.raises(TypeError, match="return"):
+        x.at[index].apply(lambda v: v + 1.5)
+    assert x.at[index].apply(lambda v: v * 2).dtype == x.dtype
+    halves = x.astype(jnp.float16)
+    assert halves.at[index].apply(lambda v: v + 1.5).dtype == jnp.float16

@@ -85,10 +85,25 @@ def test_beta_with_parameters_that_are_not_positive():
     np.testing.assert_array_equal(stats.beta.sf(np.float32([0, 0.5, 1]), 1.5, 0.0), [1, 1, 0])
 
 
-@pytest.mark.parametrize("name", ["cauchy", "expon", "gumbel_l", "gumbel_r", "norm", "uniform"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_bernoulli_quantiles_keep_the_dtype(dtype):
+    found = stats.bernoulli.ppf(np.array([0.3, 1.0, 1.5], dtype), 0.3)
+    assert (found.dtype, found.weak_type) == (dtype, False)
+    np.testing.assert_array_equal(found, [0, 1, np.nan])
+
+
+def test_pareto_quantiles_without_a_shape():
+    np.testing.assert_array_equal(
+        stats.pareto.ppf(np.float32([0, 0.5, 1]), 0.0), [1, np.inf, np.inf]
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["bernoulli", "cauchy", "expon", "gumbel_l", "gumbel_r", "norm", "pareto", "uniform"]
+)
 def test_quantiles_of_no_probability_are_nan(name):
     q = np.array([-0.5, 2.0, 0.25], np.float32)
-    found = getattr(stats, name).ppf(q)
+    found = getattr(stats, name).ppf(q, *{"bernoulli": [0.5], "pareto": [2.0]}.get(name, []))
     np.testing.assert_array_equal(np.isnan(found), [True, True, False])
 
 

@@ -372,8 +372,14 @@ def setdiff1d(
       assume_unique: the elements of `ar1` are distinct; they then keep their order.
       size: static number of elements; see `unique`.
       fill_value: what to fill with; 0 if None.
+
+    Returns:
+      Vector of the dtype of `ar1`.
     """
-    a, b = _pair("setdiff1d", ar1, ar2, size)
+    check_arraylike("setdiff1d", ar1, ar2)
+    _check_static(ar1, size, "setdiff1d")
+    _check_static(ar2, size, "setdiff1d")
+    a, b = ravel(asarray(ar1)), ravel(asarray(ar2))  # each in its own dtype
     fill = 0 if fill_value is None else fill_value
     if assume_unique:
         return weak_as(_kept(a, isin(a, b, invert=True), size, fill), a)

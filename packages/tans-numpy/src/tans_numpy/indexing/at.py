@@ -5,7 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tans_core import Array, tree
+from tans_core import Array, tree, typeof
+from tans_core.promotion import join, weak_dtype_of
 from tans_lax.axis_types.placed import with_out_sharding
 from tans_lax.gather_scatter import GatherScatterMode
 from tans_numpy.indexing.arguments import fill_scalar
@@ -200,7 +201,13 @@ class _IndexUpdateRef:
             return apply_repeated(x, parsed, func, options)
         read = options._replace(mode=GatherScatterMode.CLIP)
         old = get_eager(x, self.index, read) if is_eager(x) else get_parsed(x, parsed, read)
-        return write(x, self.index, "set", func(old), options)
+        new = func(old)
+        if join(weak_dtype_of(x), weak_dtype_of(new))[0] != x.dtype:
+            raise TypeError(
+                f"x.at[...].apply: given a function that returns {typeof(new).str_short()} for an "
+                f"array of dtype {x.dtype}, expected that dtype. Convert its result with astype."
+            )
+        return write(x, self.index, "set", new, options)
 
     def _write(
         self,

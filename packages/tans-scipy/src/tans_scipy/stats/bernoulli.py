@@ -22,7 +22,7 @@ def _cdf(k: Array, p: Array) -> Array:
 
 def _ppf(q: Array, p: Array) -> Array:
     is_valid = (q >= 0) & (q <= 1) & (p >= 0) & (p <= 1)
-    return jnp.where(is_valid, jnp.where(q <= 1 - p, 0, 1), jnp.nan)
+    return jnp.where(is_valid, jnp.where(q <= 1 - p, jnp.zeros_like(q), 1), jnp.nan)
 
 
 logpmf = log_mass("bernoulli", _logpmf, "p")

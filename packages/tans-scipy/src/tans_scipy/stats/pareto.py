@@ -27,7 +27,8 @@ def _cdf(z: Array, b: Array) -> Array:
 
 
 def _ppf(q: Array, b: Array) -> Array:
-    return jnp.exp(-jnp.log1p(-q) / b)
+    inside = jnp.where(q == 0, 1, jnp.exp(-jnp.log1p(-q) / b))
+    return jnp.where((q >= 0) & (q <= 1), inside, jnp.nan)
 
 
 _logcdf = log_of(_cdf)
