@@ -71,13 +71,10 @@ def _refuse_reshape(ctx: ShardingContext, new_sizes: Dims) -> Any:
 def _reshaped_entries(ctx: ShardingContext, old: Dims, entries: list[Any], new: Dims) -> list[Any]:
     groups = _groups(old, new)
     changed = [g for g in groups if len(g[0]) != 1 or len(g[1]) != 1]
-    changed = [g for g in changed if g[0] and g[1]]
     out: list[Any] = [None] * len(new)
     if len(changed) > 1:
         _refuse_reshape(ctx, new)
     for sources, targets in groups:
-        if not sources or not targets:
-            continue
         if len(sources) == 1 and len(targets) == 1:
             out[targets[0]] = entries[sources[0]]
         elif len(sources) == 1:
@@ -116,10 +113,7 @@ def _groups(old: Dims, new: Dims) -> list[tuple[list[int], list[int]]]:
                 targets.append(j)
                 j += 1
         groups.append((sources, targets))
-    rest_old, rest_new = list(range(i, len(old))), list(range(j, len(new)))
-    if rest_new and groups and all(new[d] == 1 for d in rest_new):
-        rest_new = []
-    return groups + ([(rest_old, rest_new)] if rest_old or rest_new else [])
+    return groups
 
 
 def _split(
