@@ -198,6 +198,13 @@ def _einsum(
     return out if typeof(out).dtype == dtype else lax.convert_element_type(out, dtype)
 
 
+def _added(x: Array, axes: tuple[int, ...], **options: Any) -> Array:
+    """Sum along axes; of booleans, whether one is True, as a product of booleans gives."""
+    if typeof(x).dtype == np.bool_:
+        return lax.reduce_or(x, axes)
+    return lax.reduce_sum(x, axes, **options)
+
+
 def _one(x: Array, names: str, output: str, out_sharding: Any) -> Array:
     """Take diagonals, sum what the output lacks, and transpose."""
     x, names = _diagonals(x, names)
@@ -205,7 +212,7 @@ def _one(x: Array, names: str, output: str, out_sharding: Any) -> Array:
     if summed:
         names = "".join(name for name in names if name in output)
         wanted = before_transpose(out_sharding, [names.index(name) for name in output])
-        x = lax.reduce_sum(x, summed, out_sharding=wanted)
+        x = _added(x, summed, out_sharding=wanted)
     return _ordered(x, names, output)
 
 
@@ -218,7 +225,7 @@ def _diagonals(x: Array, names: str) -> tuple[Array, str]:
             rows = lax.broadcasted_iota(np.dtype(np.int32), shape, i)
             columns = lax.broadcasted_iota(np.dtype(np.int32), shape, j)
             x = lax.select(lax.eq(rows, columns), x, lax.full_like(x, 0))
-            x = lax.reduce_sum(x, (j,))
+            x = _added(x, (j,))
             names = names[:j] + names[j + 1 :]
     return x, names
 
@@ -265,7 +272,7 @@ def _alone(x: Array, names: str, other: str, output: str) -> tuple[Array, str]:
     """Sum dimensions that neither the other operand nor the output has."""
     summed = tuple(i for i, n in enumerate(names) if n not in other and n not in output)
     if summed:
-        x = lax.reduce_sum(x, summed)
+        x = _added(x, summed)
         names = "".join(n for i, n in enumerate(names) if i not in summed)
     return x, names
 

@@ -175,7 +175,7 @@ def histogram_bin_edges(
     check_arraylike("histogram_bin_edges", a)
     if np.ndim(bins) == 1:
         edges = asarray(bins)
-        return edges if dtypes.is_inexact(edges.dtype) else edges.astype(float)
+        return edges if dtypes.is_inexact(edges.dtype) else edges.astype(_float(a))
     if range is None:
         return _data_edges(a, bins=operator.index(bins))
     low, high = range
@@ -329,7 +329,7 @@ def histogramdd(
         for i, e in enumerate(edges):
             width = (e[1:] - e[:-1]).reshape((-1,) + (1,) * (ndim - i - 1))
             volume = volume * width
-        counts = counts / sum_(counts) / volume
+        counts = (counts / sum_(counts) / volume).astype(typeof(volume).dtype)
     return counts, edges
 
 

@@ -10,8 +10,10 @@ from tans_core import typeof
 from tans_numpy.creation import asarray
 from tans_numpy.editing import trim_zeros
 from tans_numpy.joining import atleast_1d, concatenate
+from tans_numpy.manipulation import broadcast_to
 from tans_numpy.operands import (
     ArrayLike,
+    broadcast_shapes,
     check_arraylike,
     promote_dtypes,
     promote_dtypes_inexact,
@@ -27,10 +29,11 @@ type Array = Any
 
 def _polyval(p: Any, x: Any, *, unroll: int) -> Array:
     p, x = map(strong, promote_dtypes("polyval", p, x))
-    dims, n = typeof(x).shape, typeof(p).shape[0]
+    n, *own = typeof(p).shape
+    dims = broadcast_shapes("polyval", tuple(own), typeof(x).shape)
     if 0 < n <= unroll:
         first, *rest = lax.unstack(p)
-        total: Any = lax.broadcast_in_dim(first, dims, ()) if dims else first
+        total: Any = broadcast_to(first, dims) if own else lax.broadcast(first, dims)
         for coefficient in rest:
             total = add.inline(multiply.inline(total, x), coefficient)
         return total
@@ -47,8 +50,8 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """Evaluate a polynomial by Horner's rule.
 
     Args:
-      p: coefficients [n], highest power first.
-      x: where to evaluate, any shape.
+      p: coefficients [n], highest power first; or [n, ...], a polynomial for each place.
+      x: where to evaluate, any shape that broadcasts with the places.
       unroll: how many steps the loop over coefficients takes at once; 16 if None.
 
     Example:
@@ -56,8 +59,10 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
       Array(10, dtype=int32)
     """
     check_arraylike("polyval", p, x)
-    if typeof(p).ndim != 1:
-        raise ValueError(f"polyval: given {typeof(p).ndim} dimensions, expected a vector.")
+    if not typeof(p).ndim:
+        raise ValueError(
+            f"polyval: given the scalar {p!r} as coefficients, expected a vector. Write [p]."
+        )
     return _polyval(p, x, unroll=16 if unroll is None else operator.index(unroll))
 
 
@@ -234,17 +239,26 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     """Return the coefficients of the polynomial with given zeros.
 
     Args:
-      seq_of_zeros: zeros [n]; a square matrix stands for its eigenvalues, which another package
-        computes.
+      seq_of_zeros: zeros [n], or a square matrix for its characteristic polynomial.
+
+    Returns:
+      Vector [n + 1], highest power first, complex for a matrix; a scalar 1 without zeros.
 
     Raises:
-      NotImplementedError: a matrix.
+      ValueError: neither a vector nor a square matrix.
     """
     check_arraylike("poly", seq_of_zeros)
     zeros = atleast_1d(seq_of_zeros)
-    if typeof(zeros).ndim != 1:
-        raise NotImplementedError(
-            f"poly: given an array of shape {typeof(zeros).shape}, expected a vector of zeros. "
-            "Compute the eigenvalues of a matrix first."
+    dims = typeof(zeros).shape
+    if len(dims) == 2 and dims[0] == dims[1] and dims[0]:
+        (zeros,) = promote_dtypes_inexact("poly", zeros)
+        (zeros,) = lax.linalg.eig(
+            zeros, compute_left_eigenvectors=False, compute_right_eigenvectors=False
         )
-    return _poly(zeros)
+    elif len(dims) != 1:
+        raise ValueError(
+            f"poly: given an array of shape {dims}, expected a vector of zeros or a square matrix. "
+            "Flatten zeros with jnp.ravel."
+        )
+    found = _poly(zeros)
+    return found if dims[0] else found[0]

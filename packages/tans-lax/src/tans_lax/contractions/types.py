@@ -48,6 +48,13 @@ def _dot_general_type(
         dtype, weak = join_types(lhs, rhs)
     else:
         dtype, weak = preferred_element_type, False
+        given = join_types(lhs, rhs)[0]
+        if issubdtype(given, np.integer) and dtype.itemsize < given.itemsize:
+            raise TypeError(
+                f"dot_general: given preferred_element_type={dtype} for operands of dtype {given}, "
+                "expected one that is not narrower: sums of integers would not fit. Convert the "
+                "result."
+            )
     return lhs.update(shape=shape, dtype=dtype, weak_type=weak)
 
 
