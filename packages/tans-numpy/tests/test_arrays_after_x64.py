@@ -63,3 +63,8 @@ def test_the_same_call_under_x64_is_wide_again(wide):
     assert jnp.mean(wide).dtype == np.float32
     with config.enable_x64(True):
         assert jnp.mean(wide).dtype == np.float64
+
+
+def test_python_numbers_beside_captured_arrays_narrow_them(wide):
+    for fun in (lambda: wide + 1, lambda: 2.5 * wide, lambda: wide[0] - 1):
+        assert jit(fun)().dtype == np.float32

@@ -116,3 +116,9 @@ def test_derivatives():
         bar = np.random.default_rng(4).standard_normal(out.shape) + 0j
         (x_bar,) = autodiff.vjp(fft.rfft2, x)[1](bar)
         np.testing.assert_allclose(np.sum(bar * dot).real, np.sum(x_bar * t), rtol=1e-12)
+
+
+@pytest.mark.parametrize("norm", ["ortho", "forward", "backward"])
+def test_transforms_of_no_numbers_are_empty(norm):
+    assert fft.fft(np.zeros((3, 0)), norm=norm).shape == (3, 0)
+    assert fft.ihfft(np.zeros((3, 0)), norm=norm).shape == (3, 0)

@@ -12,7 +12,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import Array, ArrayImpl, JaxprTracer, dtypes, is_value, typeof
-from tans_core.config import numpy_rank_promotion
+from tans_core.config import enable_x64, numpy_rank_promotion
 from tans_core.dtype_queries import issubdtype
 from tans_core.errors import (
     ConcretizationTypeError,
@@ -106,7 +106,9 @@ def _adopts(aval: Any, scalar: Value) -> bool:
     if aval.weak_type:
         return False
     kind = aval.dtype.kind
-    return (kind in "fiu" and type(scalar) is int) or (kind == "f" and type(scalar) is float)
+    if not (kind in "fiu" and type(scalar) is int) and (kind != "f" or type(scalar) is not float):
+        return False
+    return aval.dtype.itemsize < 8 or enable_x64.value  # what x64 has left behind is narrowed
 
 
 def _same_type(args: Sequence[Value]) -> bool:
