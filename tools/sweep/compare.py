@@ -135,6 +135,7 @@ class Row:
       reason: why it is meant.
       within: if given, values must agree within so many roundings of the largest.
       weak: whether the results must agree apart from their weak marks.
+      sequence: whether they must agree apart from the class of sequences of results.
     """
 
     call: re.Pattern[str]
@@ -142,15 +143,18 @@ class Row:
     reason: str
     within: float | None = None
     weak: bool = False
+    sequence: bool = False
 
     def fits(self, text: str, found: str, theirs: Any, ours: Any, elementwise: bool) -> bool:
         """Tell whether the row explains what was found for a call."""
         if not (self.call.search(text) and self.found.search(found)):
             return False
-        if self.within is None and not self.weak:
+        if self.within is None and not (self.weak or self.sequence):
             return True
         if self.weak:
             theirs, ours = _strong(theirs), _strong(ours)
+        if self.sequence:
+            theirs, ours = _tuples(theirs), _tuples(ours)
         elementwise = elementwise and self.within is None
         return difference(theirs, ours, elementwise, self.within or ROUNDINGS) is None
 
@@ -164,6 +168,15 @@ def _strong(outcome: Any) -> Any:
     return type(outcome)(map(_strong, outcome))
 
 
+def _tuples(outcome: Any) -> Any:
+    """Return an outcome, or a part of one, with tuples in place of other sequences of results."""
+    if not isinstance(outcome, tuple | list):
+        return outcome
+    if len(outcome) == 2 and isinstance(outcome[0], str) and isinstance(outcome[1], list):
+        return ("tuple", list(map(_tuples, outcome[1])))
+    return type(outcome)(map(_tuples, outcome))
+
+
 def explained() -> list[Row]:
     """Return the deliberate differences."""
     table = tomllib.loads(TABLE.read_text())
@@ -174,6 +187,7 @@ def explained() -> list[Row]:
             d["reason"],
             d.get("within"),
             d.get("weak", False),
+            d.get("sequence", False),
         )
         for d in table["difference"]
     ]

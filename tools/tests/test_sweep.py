@@ -64,6 +64,15 @@ def test_a_row_with_a_bound_explains_values_within_it():
     assert not row.fits("f()", "", array([1.0, 1e-6]), array([1.0, 1e-3]), True)
 
 
+def test_a_row_about_sequences_explains_nothing_else():
+    pattern = compare.re.compile("")
+    row = compare.Row(pattern, pattern, "", sequence=True)
+    (_, one, _), (_, other, _) = array([1.0]), array([2.0])
+    pairs = ("value", ("list", [one, other]), []), ("value", ("tuple", [one, other]), [])
+    assert row.fits("f()", "", *pairs, False)
+    assert not row.fits("f()", "", pairs[0], ("value", ("tuple", [other, one]), []), False)
+
+
 OTHERS = """
     jnp.sin(A('f32', (11,), 'n', 0)) jnp.sum(A('f32', (3,5,), 'n', 0))
     jnp.reshape(A('f32', (2,3,5,), 'n', 0), (6, 5)) jnp.max(A('i32', (3,5,), 'n', 0), axis=1)

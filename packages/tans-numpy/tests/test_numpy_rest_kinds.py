@@ -36,6 +36,12 @@ def test_histograms_of_half_precision_keep_it(dtype):
     assert jnp.histogram_bin_edges(x, bins=np.array([0, 1, 2])).dtype == dtype
     counts, edges, _ = jnp.histogram2d(x, x, bins=2, density=True)
     assert counts.dtype == edges.dtype == dtype
+    counts, edges = jnp.histogram(x, bins=np.array([0.0, 1.0, 5.0]), weights=jnp.ones(4, jnp.int32))
+    assert counts.dtype == edges.dtype == dtype
+    assert counts.tolist() == [1, 3]
+    weights = jnp.ones(4, jnp.float32)
+    assert {v.dtype for v in jnp.histogram(x, weights=weights)} == {np.dtype(np.float32)}
+    assert {v.dtype for v in jnp.histogram2d(x, x, weights=weights)} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("subscripts", ["ii", "ij->j", "ij->", "ii->i"])

@@ -174,8 +174,7 @@ def histogram_bin_edges(
         )
     check_arraylike("histogram_bin_edges", a)
     if np.ndim(bins) == 1:
-        edges = asarray(bins)
-        return edges if dtypes.is_inexact(edges.dtype) else edges.astype(_float(a))
+        return lax.convert_element_type(asarray(bins), _float(a))
     if range is None:
         return _data_edges(a, bins=operator.index(bins))
     low, high = range
@@ -214,8 +213,6 @@ def _count(a: Any, edges: Any, weights: Any) -> Array:
     a, edges = promote_dtypes_inexact("histogram", ravel(a), edges)
     dtype = typeof(a).dtype
     weights = lax.full(typeof(a).shape, 1, dtype) if weights is None else ravel(weights)
-    if not dtypes.is_inexact(typeof(weights).dtype):
-        weights = lax.convert_element_type(weights, dtype)
     n = typeof(edges).shape[0]
     place = searchsorted(edges, a, "right")
     # The last bin includes its right edge; places 0 and n are outside.
@@ -238,7 +235,7 @@ def histogram(
       out_sharding: sharding of the counts in explicit mode.
 
     Returns:
-      Counts [n] in floating point, and edges [n + 1].
+      Counts [n] and edges [n + 1], of the inexact dtype that `a` and the weights have in common.
 
     Raises:
       ValueError: weights of another shape.
@@ -249,6 +246,8 @@ def histogram(
             f"histogram: given weights of shape {typeof(weights).shape} for values of shape "
             f"{typeof(a).shape}, expected one shape."
         )
+    if weights is not None:
+        a, weights = promote_dtypes_inexact("histogram", a, weights)
     edges = histogram_bin_edges(a, bins, range, weights)
 
     def of(a: ArrayLike, weights: ArrayLike | None) -> Array:
@@ -311,6 +310,8 @@ def histogramdd(
             f"histogramdd: given weights of shape {typeof(weights).shape} for {count} points, "
             f"expected ({count},)."
         )
+    if weights is not None:
+        points, weights = promote_dtypes_inexact("histogramdd", points, weights)
     per_axis = list(bins) if isinstance(bins, tuple | list) or np.ndim(bins) else [bins] * ndim
     limits: Sequence[Any] = [None] * ndim if range is None else list(range)
     if len(per_axis) != ndim or len(limits) != ndim:
@@ -345,6 +346,4 @@ def _count_cells(columns: tuple[Array, ...], edges: tuple[Array, ...], weights: 
         outside.append((place < 0) | (place >= n))
         cell = cell * n + place
     cell = where(any_(stack(outside), 0), total, cell)
-    if weights is not None:
-        (weights,) = promote_dtypes_inexact("histogramdd", weights)
     return _tally(cell, 1 if weights is None else weights, total).reshape(dims)
