@@ -122,6 +122,28 @@ def test_scan_over_stacked_quantised_values_that_vmap_maps():
     twice(jax.grad(f), MATRICES)
 
 
+def test_gradient_of_a_mapped_scan_over_quantised_values():
+    def f(x):
+        step = lambda c, q: (c * jnp.cos(dequantise(q)).sum(), None)  # noqa: E731
+        return lax.scan(step, 1.0, quantise(x), 4)[0]
+
+    whole = jax.grad(lambda x: jax.vmap(jax.vmap(f))(x).sum())(MATRICES)
+    by_lane = [[jax.grad(f)(MATRICES[i, j]) for j in range(2)] for i in range(3)]
+    np.testing.assert_allclose(whole, by_lane, rtol=1e-4, atol=1e-6)
+
+
+def test_gradient_of_quantised_weights_that_are_the_same_in_all_lanes():
+    def f(w, p):
+        q = lax.cond(p > 0, lambda w: quantise(w), lambda w: quantise(3 * w), w)
+        q2 = lax.cond(p > 1, lambda q, w: q, lambda q, w: quantise(w), q, w)
+        return p * dequantise(q2).sum()
+
+    p, w = jnp.array([-1.0, 0.5, 2.0]), MATRICES[0, 0]
+    whole = jax.grad(lambda w: jax.vmap(f, in_axes=(None, 0))(w, p).sum())(w)
+    by_lane = sum(jax.grad(f)(w, v) for v in p)
+    np.testing.assert_allclose(whole, by_lane, rtol=1e-5)
+
+
 class KeepsQuantised(hj.HiPrim):
     """Twice the argument; the residual is a value of a user type that is no tangent type."""
 
