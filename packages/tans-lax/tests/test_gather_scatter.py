@@ -202,6 +202,16 @@ def test_bad_scatters_raise(x, updates):
         lax.scatter_add(x, I, updates, S)
 
 
+@pytest.mark.parametrize("scatter", [lax.scatter_add, lax.scatter_sub, lax.scatter_mul])
+def test_booleans_have_no_arithmetic(scatter):
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    x, places = np.array([True, False]), np.array([[1]])
+    with pytest.raises(TypeError, match="expected a numeric dtype"):
+        scatter(x, places, x[:1], numbers)
+    assert lax.scatter_max(x, places, x[:1], numbers).tolist() == [True, True]
+    assert lax.scatter_min(x, places, x[:1], numbers).tolist() == [True, False]
+
+
 def test_windows_larger_than_the_operand_raise():
     numbers = ScatterDimensionNumbers((1,), (), (0,))
     with pytest.raises(TypeError, match="none larger"):
