@@ -317,6 +317,13 @@ def test_the_order_of_rows_has_a_kernel_on_gpus(platform, names):
     assert f"@{names}_lu_pivots_to_permutation" in text
 
 
+@pytest.mark.parametrize(("dtype", "kernels"), [(np.int32, 1), (np.uint32, 0)])
+def test_the_kernel_of_the_order_of_rows_takes_int32(dtype, kernels):
+    traced = jit(lambda p: linalg.lu_pivots_to_permutation(p, 3)).trace(np.array([1, 1], dtype))
+    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("@cu_lu_pivots_to_permutation") == kernels
+
+
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
 def test_programs_for_other_platforms_name_their_targets(platform):
     def program(x):
