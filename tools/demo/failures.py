@@ -21,6 +21,7 @@ from matplotlib import pyplot as plt
 WORKER = Path(__file__).with_name("failures_worker.py")
 PROCESSES, LIMIT_SECONDS = 4, 240
 LARGEST_DIFFERENCE = 0.010
+PAUSE_SECONDS = 0.5  # between two steps, from which on no one is at work
 
 
 def train(folder: Path, seed: int, epochs: int, fault: str) -> float:
@@ -45,6 +46,17 @@ def lives(folder: Path) -> list[tuple[int, list[dict[str, Any]]]]:
     return found
 
 
+def runs(times: list[float]) -> list[list[float]]:
+    """Split times in ascending order at the pauses."""
+    found: list[list[float]] = []
+    for time in times:
+        if found and time - found[-1][-1] < PAUSE_SECONDS:
+            found[-1].append(time)
+        else:
+            found.append([time])
+    return found
+
+
 def draw(folder: Path, path: Path) -> None:
     """Save a picture: the loss over time, and below it who was alive."""
     every = lives(folder)
@@ -54,16 +66,17 @@ def draw(folder: Path, path: Path) -> None:
         2, 1, sharex=True, figsize=(8, 4.6), height_ratios=(2, 1.3), layout="constrained"
     )
     steps = {e["step"]: e for _, events in every for e in events if e["event"] == "step"}
-    points = [steps[n] for n in sorted(steps)]
-    top.semilogy([p["time"] - zero for p in points], [p["loss"] for p in points], lw=0.8)
+    losses = {e["time"] - zero: e["loss"] for e in steps.values()}
+    for part in runs(sorted(losses)):
+        top.semilogy(part, [losses[time] for time in part], lw=0.8, color="tab:blue")
     top.set_ylabel("training loss")
     top.set_title("Digits on four processes: one is killed and replaced")
     for process, events in every:
         first, last = events[0]["time"] - zero, events[-1]["time"] - zero
-        bottom.barh(process, last - first, left=first, height=0.6, color="tab:green")
-        # A replacement that came when the others were done took no step.
-        joined = next((e["time"] - zero for e in events if e["event"] == "step"), last)
-        bottom.barh(process, joined - first, left=first, height=0.6, color="lightgray")
+        bottom.barh(process, last - first, left=first, height=0.6, color="lightgray")
+        for part in runs([e["time"] - zero for e in events if e["event"] == "step"]):
+            width = part[-1] - part[0]
+            bottom.barh(process, width, left=part[0], height=0.6, color="tab:green")
         if events[-1]["time"] < end - 1:
             bottom.plot(last, process, "x", color="tab:red", ms=10, mew=3)
     changes = sorted(
@@ -75,7 +88,7 @@ def draw(folder: Path, path: Path) -> None:
     bottom.set_yticks(range(PROCESSES), [f"process {i}" for i in range(PROCESSES)])
     bottom.invert_yaxis()
     bottom.set_xlabel(
-        "seconds (green: at work, gray: starting, dotted: the others noticed a change)"
+        "seconds (green: at work, gray: starting or waiting, dotted: a change was noticed)"
     )
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
