@@ -198,7 +198,7 @@ def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200, whole: bo
 
     Rows that explain nothing are listed if these are the `whole` calls.
     """
-    table, used, faults, refused = explained(), Counter[str](), [], 0
+    table, used, faults, refused = explained(), Counter[Row](), [], 0
     for call in calls:
         key = call.text, call.x64
         if key not in theirs or key not in ours:
@@ -215,14 +215,17 @@ def report(calls: list[Any], theirs: Any, ours: Any, limit: int = 200, whole: bo
         if row is None:
             faults.append((call, found))
         else:
-            used[row.reason] += 1
+            used[row] += 1
     for call, found in faults[:limit]:
         print(f"{'x64: ' if call.x64 else ''}{call.text}\n    {found}")
-    for reason, count in used.most_common():
+    reasons = Counter[str]()
+    for row, count in used.items():
+        reasons[row.reason] += count
+    for reason, count in reasons.most_common():
         print(f"{count:6} explained: {reason}")
-    for reason in dict.fromkeys(row.reason for row in table) if whole else ():
-        if not used[reason]:
-            print(f"     0 explained: {reason}")
+    for row in table if whole else ():
+        if not used[row]:
+            print(f"     0 explained: {row.reason} ({row.call.pattern})")
     names = len({c.name for c in calls})
     print(f"{len(calls)} calls of {names} names, {refused} refused by the reference: "
           f"{len(faults)} differ, {sum(used.values())} explained")  # fmt: skip
