@@ -202,6 +202,18 @@ def test_bad_scatters_raise(x, updates):
         lax.scatter_add(x, I, updates, S)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "sizes"),
+    [
+        (GatherDimensionNumbers((), (1, 0), (0,)), (1, 1)),
+        (GatherDimensionNumbers((2, 1), (), (0,)), (1, 2)),
+    ],
+)
+def test_dimensions_of_windows_are_named_in_order(numbers, sizes):
+    with pytest.raises(TypeError, match=r"gather: given .*in ascending order"):
+        lax.gather(np.ones((3, 2), np.float32), I, numbers, sizes)
+
+
 @pytest.mark.parametrize("scatter", [lax.scatter_add, lax.scatter_sub, lax.scatter_mul])
 def test_booleans_have_no_arithmetic(scatter):
     numbers = lax.ScatterDimensionNumbers((), (0,), (0,))

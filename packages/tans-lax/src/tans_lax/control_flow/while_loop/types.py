@@ -40,14 +40,9 @@ def _while_type(
 def effects_of(
     cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
 ) -> frozenset[Any]:
-    """Return the effects of a loop."""
-    if not cond_jaxpr.effects and not body_jaxpr.effects:
-        return frozenset()
-    first = cond_nconsts + body_nconsts
-    carry = range(first, first + len(body_jaxpr.in_avals) - body_nconsts)
-    of_cond = moved_effects(cond_jaxpr.effects, [*range(cond_nconsts), *carry])
-    of_body = moved_effects(body_jaxpr.effects, [*range(cond_nconsts, first), *carry])
-    return of_cond | of_body
+    """Return the effects of a loop; those on refs are on constants, because none is carried."""
+    of_body = moved_effects(body_jaxpr.effects, range(cond_nconsts, cond_nconsts + body_nconsts))
+    return moved_effects(cond_jaxpr.effects, range(cond_nconsts)) | of_body
 
 
 def _check(what: str, given: Any, expected: Any) -> None:
