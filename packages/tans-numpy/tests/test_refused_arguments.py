@@ -152,3 +152,16 @@ def test_ufuncs_of_functions_without_a_module(method):
             args = [np.asarray(v) for v in rest.get(method, ())]
             expected = getattr(np.add, method)(expected, *args)
         np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("given", [[1, 2], None, "a", [[1.0]]])
+def test_shapes_of_lists_warn(given):
+    for ask in (jnp.shape, jnp.ndim, jnp.size):
+        with pytest.warns(DeprecationWarning, match=r"expected an array.*jnp\.asarray"):
+            found = ask(given)
+        assert found == getattr(np, ask.__name__)(np.asarray(given))
+
+
+def test_numbers_of_parts_are_integers():
+    with pytest.raises(TypeError, match=r"split: given 2\.5 of type float, expected a number of"):
+        jnp.split(jnp.ones(5), 2.5)

@@ -210,6 +210,11 @@ def _split_at(ary: ArrayLike, where: Any, axis: int, name: str, exact: bool) -> 
         points = [min_size(max_size(p + n if p < 0 else p, 0), n) for p in points]
         bounds = [0, *accumulate(points, max_size), n]
     else:
+        if not hasattr(where, "__index__"):
+            raise TypeError(
+                f"{name}: given {where!r} of type {type(where).__name__}, expected a number of "
+                "parts or a sequence of positions. Round it with int()."
+            )
         parts = operator.index(where)
         if parts <= 0 or (exact and n % parts):
             error = ValueError if parts else ZeroDivisionError

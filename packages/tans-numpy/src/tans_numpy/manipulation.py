@@ -2,11 +2,14 @@
 
 import builtins
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import tans_lax as lax
-from tans_core import ArrayImpl, typeof
+from tans_core import ArrayImpl, is_value, typeof
 from tans_core.errors import InconclusiveDimensionOperation
 from tans_lax.mesh import reshard_array
 from tans_numpy.creation import as_shape, asarray
@@ -24,26 +27,34 @@ from tans_xla.sizes import as_size, is_symbolic
 type Array = Any
 
 
+def _converted(name: str, a: Any) -> np.ndarray:
+    """Convert a list or another value to a NumPy array, with a warning."""
+    warnings.warn(
+        f"{name}: given a {type(a).__name__}, expected an array or a scalar. Convert it first: "
+        "jnp.asarray(x). This will become an error.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return np.asarray(a)
+
+
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the shape of an array."""
     if type(a) is ArrayImpl:
         return a.shape
-    check_arraylike("shape", a)
-    return typeof(a).shape
+    return typeof(a).shape if is_value(a) else np.shape(_converted("shape", a))
 
 
 def ndim(a: ArrayLike) -> int:
     """Return the number of dimensions of an array."""
     if type(a) is ArrayImpl:
         return a.ndim
-    check_arraylike("ndim", a)
-    return typeof(a).ndim
+    return typeof(a).ndim if is_value(a) else np.ndim(_converted("ndim", a))
 
 
 def size(a: ArrayLike, axis: int | Sequence[int] | None = None) -> int:
     """Return the number of elements, in all or along some dimensions."""
-    check_arraylike("size", a)
-    dims = typeof(a).shape
+    dims = typeof(a).shape if is_value(a) else np.shape(_converted("size", a))
     return math.prod([dims[i] for i in canonicalize_axes(axis, len(dims), "size")])
 
 
