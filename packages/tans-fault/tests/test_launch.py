@@ -187,7 +187,9 @@ def test_workers_that_end_because_the_coordinator_did_cost_one_restart_together(
         "os.kill(os.getpid(), 6)\n"
     )
     mark = tmp_path / "mark"
-    process = workers(text, str(mark), options=["-n", "4", "--restarts", "1"])
+    process = workers(
+        text, str(mark), options=["-n", "4", "--restarts", "1", "--restart-delay", "3"]
+    )
     for _ in range(4):
         process.expect("connected")
     mark.touch()

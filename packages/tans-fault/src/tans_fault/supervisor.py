@@ -137,6 +137,8 @@ class Supervisor:
             self._start_job()
         for index in [i for i, when in self.waiting.items() if when <= now]:
             del self.waiting[index]
+            if not self._may_restart():
+                return 1
             self._say(f"starting worker {index} again")
             self._start_worker(index)
         return None
@@ -215,11 +217,9 @@ class Supervisor:
             return self._restart_job("coordinator lost")
         if not self.plan.recoverable:
             return self._restart_job("a worker of a job that can lose none was lost")
-        if self.coordinator is not None and not self.coordinator.runs:
-            return True  # its end is the cause, and the news of it come next
-        if not self._may_restart():
-            return False
-        self.waiting[index] = self._next_start()
+        # It counts when it is due. If the coordinator's loss is the cause, the restart of the job
+        # has taken its place by then.
+        self.waiting[index] = time.monotonic() + self._delay()
         return True
 
     def _may_restart(self) -> bool:
@@ -229,18 +229,19 @@ class Supervisor:
         self.restarts += 1
         return True
 
-    def _next_start(self) -> float:
-        delay = min(self.plan.delay * 2 ** min(self.restarts - 1, 60), _LONGEST_DELAY)
-        return time.monotonic() + delay
+    def _delay(self) -> float:
+        """Return how many seconds to wait before the next restart."""
+        return min(self.plan.delay * 2 ** min(self.restarts, 60), _LONGEST_DELAY)
 
     def _restart_job(self, reason: str) -> bool:
         if self.stopping is not None:
             return True
         self._say(f"{reason}; starting all workers again from their checkpoint")
+        delay = self._delay()
         if not self._may_restart():
             return False
         self._close_all()
-        self.again = self._next_start()
+        self.again = time.monotonic() + delay
         return True
 
     def _close_all(self) -> None:
