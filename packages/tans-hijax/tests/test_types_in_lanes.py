@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from pairs import Pair, PairPspec, first, pair, second, swap
-from quantised import Quantised, dequantise, quantise
+from quantised import Quantised, Rows, dequantise, quantise
 
 import tans as jax
 import tans.numpy as jnp
 from tans import lax
 from tans.experimental import hijax as hj
+from tans_lax.user_types import Stacked, rearranged
 
 RNG = np.random.default_rng(0)
 GRID = RNG.standard_normal((3, 2)).astype(np.float32)
@@ -298,3 +299,17 @@ def test_a_ref_and_what_is_written_are_mapped_alike():
     ):
         jax.vmap(f)(jnp.arange(3.0))
     assert isinstance(pair(1.0, 2.0), Pair)
+
+
+def test_rearranged_values_whose_cotangents_are_arrays():
+    rows = [np.asarray(m, np.float32) for m in MATRICES[0]]
+    element = jax.typeof(quantise(rows[0]))
+    inner, outer = Stacked("inner", 2, Rows()), Stacked("outer", 3, Rows())
+    q = quantise(MATRICES)
+    exchange = jax.linear_transpose(
+        lambda q: rearranged(q, element, [inner, outer], [outer, inner]), q
+    )
+    repeat = jax.linear_transpose(lambda q: rearranged(q, element, [], [outer]), quantise(rows[0]))
+    ct = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
+    np.testing.assert_array_equal(exchange(ct)[0], ct.swapaxes(0, 1))
+    np.testing.assert_allclose(repeat(ct[0])[0], ct[0].sum(0), rtol=1e-5)
