@@ -193,6 +193,8 @@ class Job:
         """End what still runs; pytest shows what is printed if the test failed."""
         for process in self.all:
             print(f"{process.name} has status {process.popen.poll()}")
+            print(process.text)
+        for process in self.all:
             process.close()
         if self.coordinator is not None:
             print("\n".join([*self.coordinator.lines, *self.coordinator.unread()]))
