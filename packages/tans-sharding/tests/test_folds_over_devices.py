@@ -26,6 +26,8 @@ FOLDS: dict[str, tuple[Any, Any, Any]] = {
     "and": (WHOLE, lambda x: lax.reduce_and(x, (0,)), lambda x: np.bitwise_and.reduce(x, 0)),
     "or": (WHOLE, lambda x: lax.reduce_or(x, (1,)), lambda x: np.bitwise_or.reduce(x, 1)),
     "bool and": (WHOLE > 3, lambda x: lax.reduce_and(x, (0,)), lambda x: x.all(0)),
+    "bool or": (WHOLE > 50, lambda x: lax.reduce_or(x, (0,)), lambda x: x.any(0)),
+    "bool xor": (WHOLE > 30, lambda x: lax.reduce_xor(x, (0,)), lambda x: x.sum(0) % 2 == 1),
     "of one's own": (
         WHOLE,
         lambda x: lax.reduce(x, np.int32(1), lambda a, b: (a * b) % 17, (0,)),
@@ -39,6 +41,14 @@ FOLDS: dict[str, tuple[Any, Any, Any]] = {
 def test_folds_of_sharded_dimensions(mesh: Any, case: Any, spec: Any) -> None:
     x, fold, oracle = case
     np.testing.assert_array_equal(tans.jit(fold)(place(x, *spec)), oracle(x))
+
+
+@pytest.mark.parametrize("fold", [lax.reduce_and, lax.reduce_or])
+def test_folds_of_booleans_move_results_only(mesh: Any, fold: Any) -> None:
+    compiled = tans.jit(lambda x: fold(x, (0,))).lower(place(WHOLE > 3, "X")).compile()
+    text = compiled.as_text()
+    assert "all-reduce" in text
+    assert "all-gather" not in text
 
 
 @pytest.mark.parametrize("check", [True, False], ids=["checked", "unchecked"])
