@@ -58,3 +58,9 @@ def test_products_of_integers_are_not_narrowed(dtype, wanted):
     with pytest.raises(TypeError, match="expected one that is not narrower"):
         jnp.matmul(x, x, preferred_element_type=wanted)
     assert jnp.matmul(x, x, preferred_element_type="float32").dtype == np.float32
+
+
+@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
+def test_lists_are_no_arrays_to_lift(name):
+    with pytest.raises(TypeError, match=f"{name}: "):
+        getattr(jnp, name)([1, 2])

@@ -135,6 +135,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 @composite(static_argnames=("rank",))
 def _lifted(a: ArrayLike, rank: int) -> Array:
     """Return an array with at least `rank` dimensions: new ones in front, a third one behind."""
+    check_arraylike(f"atleast_{rank}d", a)
     n = ndim(a)
     if n >= rank:
         return asarray(a)
