@@ -365,22 +365,16 @@ def setdiff1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
-    """Return the distinct elements of the first array that are not in the second.
+    """Return the distinct elements of the first array, in its dtype, that are not in the second.
 
     Args:
       ar1, ar2: any shapes; flattened.
       assume_unique: the elements of `ar1` are distinct; they then keep their order.
       size: static number of elements; see `unique`.
       fill_value: what to fill with; 0 if None.
-
-    Returns:
-      Vector of the dtype of `ar1`.
     """
-    check_arraylike("setdiff1d", ar1, ar2)
-    _check_static(ar1, size, "setdiff1d")
-    _check_static(ar2, size, "setdiff1d")
-    a, b = ravel(asarray(ar1)), ravel(asarray(ar2))  # each in its own dtype
-    fill = 0 if fill_value is None else fill_value
+    _pair("setdiff1d", ar1, ar2, size)  # checks; the elements keep their own dtype
+    a, b, fill = ravel(asarray(ar1)), ravel(asarray(ar2)), 0 if fill_value is None else fill_value
     if assume_unique:
         return weak_as(_kept(a, isin(a, b, invert=True), size, fill), a)
     values, _, starts = _order(_as_rows(a, axis=None), equal_nan=True)
