@@ -29,17 +29,19 @@ COLUMN_WORDS = {
 def tests_of(path: str) -> list[str]:
     """Return the tests that check a file: those of all rows that name a part of its path.
 
-    Rows of the section ``[otherwise]`` count only where no other does. Files whose name tells of
-    the column come first.
+    Rows of the section ``[otherwise]`` count only where no other does; the package's whole suite
+    where none names more than the column. Files whose name tells of the column come first.
     """
     table = tomllib.loads(TABLE.read_text())
+    own = [f"packages/{path.split('/')[1]}/tests"]
     for section in ("families", "otherwise"):
-        rows = [tests for part, tests in table[section].items() if part in path]
+        rows = {part: tests for part, tests in table[section].items() if part in path}
         if rows:
-            tests = list(dict.fromkeys(itertools.chain(*rows)))
+            of_family = any(not part.startswith("/") for part in rows)
+            tests = list(dict.fromkeys(itertools.chain([] if of_family else own, *rows.values())))
             words = COLUMN_WORDS.get(path.rsplit("/", 1)[1], "-")
             return sorted(tests, key=lambda t: re.search(words, t) is None)
-    return [f"packages/{path.split('/')[1]}/tests"]
+    return own
 
 
 def wide_tests_of(path: str) -> list[str]:

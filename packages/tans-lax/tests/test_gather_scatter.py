@@ -220,6 +220,7 @@ def test_booleans_have_no_arithmetic(scatter):
     x, places = np.array([True, False]), np.array([[1]])
     with pytest.raises(TypeError, match="expected a numeric dtype"):
         scatter(x, places, x[:1], numbers)
+    assert lax.scatter(x, places, x[:1], numbers).tolist() == [True, True]
     assert lax.scatter_max(x, places, x[:1], numbers).tolist() == [True, True]
     assert lax.scatter_min(x, places, x[:1], numbers).tolist() == [True, False]
 

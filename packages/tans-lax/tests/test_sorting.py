@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tans_lax as lax
+from tans_autodiff import grad
 from tans_core import rules
 from tans_core.context import AxisData
 from tans_lax.sorting import sort_p, top_k_p
@@ -181,3 +182,8 @@ def test_integers_are_compared_by_one_operation():
     text = jit(lax.sort).lower(np.ones(3, np.int32)).as_text()
     assert text.count("stablehlo.compare") == 1
     assert jit(lax.sort).lower(np.ones(3, np.float32)).as_text().count("TOTALORDER") == 1
+
+
+def test_cotangents_go_to_places_that_are_known_to_differ():
+    text = jit(grad(lambda x: lax.reduce_sum(lax.sin(lax.sort(x)), (0,)))).lower(np.ones(3))
+    assert text.as_text().count("unique_indices = true") == 1

@@ -65,6 +65,16 @@ def test_operation_without_a_rule_works_on_auto_axes(mesh: Any, jit: bool) -> No
     np.testing.assert_array_equal(f(x), np.sort(-np.arange(32.0).reshape(8, 4), axis=0))
 
 
+def test_a_mapped_dimension_over_two_axes_stays_on_both() -> None:
+    f = auto_axes(lambda a: a * 2, axes="Z", out_sharding=P(None))
+    types = (AxisType.Explicit,) * 3
+    with tans.set_mesh(tans.make_mesh((2, 2, 2), ("X", "Y", "Z"), axis_types=types)):
+        x = arranged((8, 4), ("X", "Y"))
+        (call,) = tans.make_jaxpr(tans.vmap(f))(x).eqns
+    types = {str(v.aval) for e in call.params["jaxpr"].jaxpr.eqns for v in e.outvars}
+    assert types == {"float32[8@(X,Y),4]"}
+
+
 def test_some_axes_stay_explicit(mesh: Any) -> None:
     seen: list[str] = []
 
