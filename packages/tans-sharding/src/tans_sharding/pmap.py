@@ -4,13 +4,11 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from tans_core import Tracer, tree, typeof
 from tans_core.config import abstract_mesh
 from tans_core.debug_info import name_of
 from tans_core.errors import message
-from tans_core.mesh import AxisType, Mesh
+from tans_core.mesh import Mesh
 from tans_core.partition_spec import PartitionSpec
 from tans_core.sharding import IndivisibleError, named_sharding
 from tans_lax.shape import expand_dims, squeeze
@@ -23,8 +21,9 @@ from tans_sharding.pmap_axes import (
     spec_of_dim,
     spread,
 )
+from tans_sharding.pmap_processes import SharedProgram, check_own_elements, line_of
 from tans_sharding.shard_mapping import shard_map
-from tans_xla import device_put, jit
+from tans_xla import device_put, jit, process_count
 from tans_xla import devices as all_devices
 
 type Value = Any
@@ -47,7 +46,8 @@ def pmap(
     """Map a function over an axis whose elements lie on one device each.
 
     It is `jit` of `shard_map` over a mesh of one axis, made for the call; `shard_map` says more and
-    can do more.
+    can do more. In a job of several processes, all call it: the axis goes over the devices of all,
+    each process gives one element for each device of its own and gets the results of these.
 
     Args:
       fun: a function of the elements.
@@ -58,7 +58,7 @@ def pmap(
       static_broadcasted_argnums: positions of arguments that are hashable Python values.
       devices: the devices; by default the first ones.
       backend: platform of the devices.
-      axis_size: number of elements, checked against the arguments.
+      axis_size: number of elements, those of all processes, checked against the arguments.
       donate_argnums: positions of arguments whose buffers may be overwritten.
 
     Returns:
@@ -143,7 +143,7 @@ class _Options:
         leaves, in_tree = tree.flatten((dynamic, kwargs))
         dims = [mapped_dim(x, axis) for x, axis in zip(leaves, axes, strict=True)]
         size = self._mapped_size(leaves, dims)
-        mesh = self._mesh(size)
+        mesh = self._mesh(size, leaves)
         context = abstract_mesh.value
         if context is not None and context != mesh.abstract_mesh:
             raise ValueError(
@@ -239,6 +239,15 @@ class _Options:
                     "Leave the call out when there is nothing to map.",
                 )
             )
+        return size
+
+    def _mesh(self, size: int, leaves: Sequence[Value]) -> Mesh:
+        pool = list(all_devices(self.backend) if self.devices is None else self.devices)
+        if process_count(self.backend) > 1:
+            mesh = line_of(pool, self.name)
+            if mesh.is_multi_process:
+                check_own_elements(mesh, leaves, size, self.size)
+                return mesh
         if self.size is not None and size != self.size:
             raise ValueError(
                 message(
@@ -248,10 +257,6 @@ class _Options:
                     "Leave axis_size out.",
                 )
             )
-        return size
-
-    def _mesh(self, size: int) -> Mesh:
-        pool = list(all_devices(self.backend) if self.devices is None else self.devices)
         if size > len(pool):
             raise IndivisibleError(
                 message(
@@ -261,9 +266,7 @@ class _Options:
                     "Use vmap inside for more elements, or shard_map.",
                 )
             )
-        grid = np.empty(size, object)
-        grid[:] = pool[:size]
-        return Mesh(grid, (self.name,), (AxisType.Auto,))
+        return line_of(pool[:size], self.name)
 
     def _program(
         self,
@@ -305,8 +308,10 @@ class _Options:
             return tree.unflatten(out_tree[0], outs)
 
         mapped.__name__ = mapped.__qualname__ = name_of(self.fun)
-        shardings = [named_sharding(mesh, spec_of_dim(d, name)) for d in dims]
         compiled = jit(mapped, donate_argnums=self._donated(in_tree, static))
+        if mesh.is_multi_process:
+            return SharedProgram(compiled, mesh, dims)
+        shardings = [named_sharding(mesh, spec_of_dim(d, name)) for d in dims]
 
         @functools.wraps(mapped)
         def run(*leaves: Value) -> Any:
