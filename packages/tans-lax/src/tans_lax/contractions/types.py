@@ -48,14 +48,18 @@ def _dot_general_type(
         dtype, weak = join_types(lhs, rhs)
     else:
         dtype, weak = preferred_element_type, False
-        given = join_types(lhs, rhs)[0]
-        if issubdtype(given, np.integer) and dtype.itemsize < given.itemsize:
+        if _are_integers(lhs, rhs) and dtype.itemsize < max(lhs.dtype.itemsize, rhs.dtype.itemsize):
             raise TypeError(
-                f"dot_general: given preferred_element_type={dtype} for operands of dtype {given}, "
-                "expected one that is not narrower: sums of integers would not fit. Convert the "
-                "result."
+                f"dot_general: given preferred_element_type={dtype} for operands of dtypes "
+                f"{lhs.dtype} and {rhs.dtype}, expected one that is not narrower: sums of integers "
+                "would not fit. Convert the result."
             )
     return lhs.update(shape=shape, dtype=dtype, weak_type=weak)
+
+
+def _are_integers(lhs: ShapedArray, rhs: ShapedArray) -> bool:
+    """Whether a product is one of integers; 8-bit floats, say, have no common type to ask."""
+    return all(x.dtype == np.bool_ or issubdtype(x.dtype, np.integer) for x in (lhs, rhs))
 
 
 def _check_axes(side: str, x: ShapedArray, contracting: Axes, batch: Axes) -> None:
