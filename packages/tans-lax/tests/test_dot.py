@@ -217,6 +217,6 @@ def test_products_of_two_linear_operands_can_not_be_transposed():
 
 def test_products_of_integers_are_not_narrowed():
     x = np.ones((2, 2), np.int32)
-    with pytest.raises(TypeError, match="given preferred_element_type=int8 .*int32 and int32"):
+    with pytest.raises(TypeError, match=r"given preferred_element_type=int8 .*int32 and int32"):
         lax.dot(x, x, preferred_element_type=np.int8)
     assert lax.dot(x, x, preferred_element_type=np.float32).dtype == np.float32
