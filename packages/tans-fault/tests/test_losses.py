@@ -25,7 +25,8 @@ def check_failure(survivors, lost, start):
         found = process.expect(r"failed \[(.*)\] after (\S+) because (\w+) weight (\S+)")
         assert found[1] == str(lost)
         assert found[3] in ("JaxRuntimeError", "NoneType")
-        assert time.monotonic() - start < BOUND
+        seconds = time.monotonic() - start
+        assert seconds < BOUND, f"{process.name} measured {found[2]} s itself"
     return [check_next_step(process, len(survivors)) for process in survivors]
 
 
@@ -50,6 +51,17 @@ def test_A03_A04_A28_a_worker_killed_in_a_step(job, count):
     start = time.monotonic()
     processes[-1].kill()
     assert len(set(check_failure(processes[:-1], count - 1, start))) == 1
+
+
+@pytest.mark.faults
+def test_A03_a_loss_is_told_although_the_process_that_takes_the_roll_is_busy(job):
+    processes = job(3).start_all("held", STEPS)
+    for process in processes:
+        process.expect("step 3 ")
+    start = time.monotonic()
+    processes[2].kill()
+    processes[1].expect(r"failed \[2\]")
+    assert time.monotonic() - start < BOUND
 
 
 @pytest.mark.faults

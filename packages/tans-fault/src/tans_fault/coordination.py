@@ -144,6 +144,7 @@ class State:
       initialization_timeout: seconds that a start waits for others.
       roll: the roll call, if it is taken in this process.
       answer: the open line to the roll call.
+      roll_is_old: whether the last exchange may know more than was heard from the roll call.
       views: live processes at the last exchange among certain processes, by these.
       rounds: how many exchanges in a row gave that view, by the same key.
       members: processes that share the present data plane.
@@ -164,6 +165,7 @@ class State:
     initialization_timeout: int = 300
     roll: Server | None = None
     answer: Answer | None = None
+    roll_is_old: bool = False
     views: dict[tuple[int, ...], Incarnations] = dataclasses.field(default_factory=dict)
     rounds: dict[tuple[int, ...], int] = dataclasses.field(default_factory=dict)
     members: Incarnations | None = None

@@ -57,8 +57,7 @@ def exchange(processes: tuple[int, ...] | None = None) -> Incarnations:
     view = connected_client("exchange").get_live_nodes(processes)
     # Whoever is in a view was in each exchange that gave it, so all members count alike.
     again = state.views.get(processes) == view
-    if not again and state.answer is not None:
-        state.answer.refresh()  # each has told the roll call who it is before its first exchange
+    state.roll_is_old |= not again
     state.rounds[processes] = state.rounds.get(processes, 0) + 1 if again else 0
     state.views[processes] = view
     return view
@@ -185,7 +184,15 @@ def _check_present(awaited: list[int], view: Incarnations, end: float, what: str
 
 
 def departed(view: Incarnations) -> list[int]:
-    """Return which processes of a view are gone, their replacements notwithstanding."""
+    """Return which processes of a view are gone, their replacements notwithstanding.
+
+    Each has told the roll call who it is before its first exchange, so after a change what it knows
+    is asked for. That is not done in the exchange: the roll call may be busy, and a loss is told at
+    once.
+    """
+    if state.roll_is_old and state.answer is not None:
+        state.answer.refresh()
+        state.roll_is_old = False
     here: Mapping[int, int | None] = view if state.answer is None else state.answer.here()
     return [process for process, incarnation in view.items() if here.get(process) != incarnation]
 
