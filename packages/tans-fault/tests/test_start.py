@@ -1,10 +1,12 @@
 """Acceptance list: what can go wrong when a job starts; the store; errors of arguments."""
 
+import concurrent.futures
 import json
 import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -34,6 +36,26 @@ def test_A12_the_others_learn_that_process_0_gave_up(job):
     first = made.start("start", 0, str(INIT))
     first.expect("TimeoutError.*did not come: 1")
     second.expect("TimeoutError.*gave up waiting.*did not come: (0, )?1")
+
+
+def test_a_thread_does_not_join_while_another_one_does(monkeypatch):
+    begun, ended = threading.Event(), threading.Event()
+
+    def join(settings):
+        begun.set()
+        assert ended.wait(60)
+        raise TimeoutError("the first thread's own")
+
+    monkeypatch.setattr(distributed.joining, "join", join)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        first = pool.submit(distributed.initialize, "127.0.0.1:1", 1, 0, recoverable=False)
+        assert begun.wait(60)
+        with pytest.raises(RuntimeError, match=r"another thread joins.*expected one call"):
+            distributed.initialize("127.0.0.1:1", 1, 0)
+        ended.set()
+        with pytest.raises(TimeoutError, match="own"):
+            first.result(60)
+    assert not distributed.is_initialized()
 
 
 def test_A13_a_wrong_address_is_an_error_and_not_an_abort(job):

@@ -1,9 +1,11 @@
 """Join a multi-process job and leave it."""
 
 import atexit
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from tans_core import config_module as config
@@ -13,6 +15,8 @@ from tans_fault.settings import Settings
 from tans_xla import backend
 
 __all__ = ["EXIT_COORDINATOR_LOST", "initialize", "is_initialized", "shutdown"]
+
+_joining: Final = threading.Lock()
 
 
 def initialize(
@@ -75,56 +79,61 @@ def initialize(
         of processes differs from the coordinator's.
       TypeError: a number is not an int.
       TimeoutError: no coordinator, or processes are missing; it names them.
-      RuntimeError: called twice, after the first use of a device, or with other versions or
-        another program than the other processes.
+      RuntimeError: called twice, by two threads at once, after the first use of a device, or with
+        other versions or another program than the other processes.
 
     Example:
       >>> from tans_fault import distributed
       >>> distributed.is_initialized()
       False
     """
-    _check_first()
-    place = settings.complete(
-        coordinator_address, num_processes, process_id, local_device_ids, cluster_detection_method
-    )
-    host, port, count, process = settings.check(place)
-    joined = Settings(
-        host,
-        port,
-        settings.bind_address(coordinator_bind_address, host, port),
-        count,
-        process,
-        _starts_service(start_service, process),
-        settings.security(
-            verify_secure_credentials,
-            cert_file=mtls_cert_file,
-            key_file=mtls_key_file,
-            ca_file=mtls_ca_file,
-            peer_uri_prefix=mtls_peer_uri_prefix,
-        ),
-    )
-    number = settings.whole_number
-    collective = settings.collective_seconds(collective_timeout_seconds)
-    facts = {
-        "recoverable": _is_recoverable(recoverable),
-        "heartbeat_timeout": settings.heartbeat_seconds(heartbeat_timeout_seconds),
-        "shutdown_timeout": number("shutdown_timeout_seconds", shutdown_timeout_seconds, 0),
-        "initialization_timeout": number("initialization_timeout", initialization_timeout, 1),
-        "partition_index": settings.partition_index(slice_index, partition_index),
-    }
-    settings.warn_of_proxies()
-    settings.set_visible_devices(place.local_device_ids)
-    for name, value in facts.items():
-        setattr(state, name, value)
-    if state.recoverable or collective is not None:
-        settings.set_collective_timeout(collective)
-    try:
-        joining.join(joined)
-    except BaseException:
-        _abandon()
-        raise
-    atexit.register(_leave_at_exit)
-    sys.excepthook = _note_failure(sys.excepthook)
+    with _one_at_a_time():
+        _check_first()
+        place = settings.complete(
+            coordinator_address,
+            num_processes,
+            process_id,
+            local_device_ids,
+            cluster_detection_method,
+        )
+        host, port, count, process = settings.check(place)
+        joined = Settings(
+            host,
+            port,
+            settings.bind_address(coordinator_bind_address, host, port),
+            count,
+            process,
+            _starts_service(start_service, process),
+            settings.security(
+                verify_secure_credentials,
+                cert_file=mtls_cert_file,
+                key_file=mtls_key_file,
+                ca_file=mtls_ca_file,
+                peer_uri_prefix=mtls_peer_uri_prefix,
+            ),
+        )
+        number = settings.whole_number
+        collective = settings.collective_seconds(collective_timeout_seconds)
+        facts = {
+            "recoverable": _is_recoverable(recoverable),
+            "heartbeat_timeout": settings.heartbeat_seconds(heartbeat_timeout_seconds),
+            "shutdown_timeout": number("shutdown_timeout_seconds", shutdown_timeout_seconds, 0),
+            "initialization_timeout": number("initialization_timeout", initialization_timeout, 1),
+            "partition_index": settings.partition_index(slice_index, partition_index),
+        }
+        settings.warn_of_proxies()
+        settings.set_visible_devices(place.local_device_ids)
+        for name, value in facts.items():
+            setattr(state, name, value)
+        if state.recoverable or collective is not None:
+            settings.set_collective_timeout(collective)
+        try:
+            joining.join(joined)
+        except BaseException:
+            _abandon()
+            raise
+        atexit.register(_leave_at_exit)
+        sys.excepthook = _note_failure(sys.excepthook)
 
 
 def is_initialized() -> bool:
@@ -180,6 +189,20 @@ def _is_recoverable(given: bool | None) -> bool:
     if settings.truth("recoverable", given) is None:
         return bool(config.find_flag("jax_enable_recoverability").value)
     return bool(given)
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Refuse a thread while another one joins: a failure of either would end what both set up."""
+    if not _joining.acquire(blocking=False):
+        raise RuntimeError(
+            "distributed.initialize: given a second call while another thread joins the job; "
+            "expected one call in a process. Call it from one thread before the others start."
+        )
+    try:
+        yield
+    finally:
+        _joining.release()
 
 
 def _abandon() -> None:
