@@ -111,6 +111,25 @@ def test_sigterm_is_passed_on_and_all_end_well(launched):
     assert len(set(stopped)) == 1
 
 
+HEEDS_SIGTERM = """
+import os, signal, subprocess, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+if os.environ["TANS_LAUNCH_PROCESS_ID"] == "0":
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2)"], start_new_session=True)
+print("ready")
+while True:
+    signal.pause()
+"""
+
+
+def test_the_news_of_a_good_end_may_come_late_after_sigterm(workers):
+    process = workers(HEEDS_SIGTERM, options=["-n", "2"])
+    seen = {process.expect(r"\[(\d)\] ready")[1] for _ in range(2)}
+    assert seen == {"0", "1"}
+    process.send(signal.SIGTERM)
+    assert process.wait(60) == 0
+
+
 def child_of(launcher, what):
     """Return the number of the launcher's child whose command line has this."""
     children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()

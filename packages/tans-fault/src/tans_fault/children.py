@@ -150,11 +150,6 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, signal.SIGKILL)
 
-    @property
-    def runs(self) -> bool:
-        """Whether it has not ended."""
-        return not self._is_over
-
     def send(self, number: int) -> None:
         """Send it a signal, if it still runs."""
         with self._lock:

@@ -95,7 +95,7 @@ class Supervisor:
 
     def _loop(self, limit: float | None) -> int:
         while len(self.finished) < self.plan.count:
-            if self.stopping is not None and not any(w.runs for w in self.workers.values()):
+            if self.stopping is not None and not self.workers:
                 break
             ends = [limit, self.stopping, self.starting, self.again, *self.waiting.values()]
             next_time = min((t for t in ends if t is not None), default=None)
@@ -207,6 +207,7 @@ class Supervisor:
         index = next((i for i, w in self.workers.items() if w is child), None)
         if index is None:  # ended by us
             return True
+        del self.workers[index]
         if status == 0:
             self.finished.add(index)
             return True
