@@ -15,8 +15,8 @@ from types import CodeType
 from typing import Any
 
 import pytest
+from faults import COLUMNS
 
-COLUMNS = ("types.py", "derivatives.py", "batching.py", "sharding.py", "lowering.py")
 KEPT = 2  # cases of a test function that are kept for a line
 _TOOL = 4
 _lines: dict[str, dict[int, list[tuple[float, str]]]] = defaultdict(lambda: defaultdict(list))

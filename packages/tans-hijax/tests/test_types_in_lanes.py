@@ -302,14 +302,14 @@ def test_a_ref_and_what_is_written_are_mapped_alike():
 
 
 def test_rearranged_values_whose_cotangents_are_arrays():
-    rows = [np.asarray(m, np.float32) for m in MATRICES[0]]
-    element = jax.typeof(quantise(rows[0]))
+    one = quantise(MATRICES[0, 0])
+    element = jax.typeof(one)
     inner, outer = Stacked("inner", 2, Rows()), Stacked("outer", 3, Rows())
     q = quantise(MATRICES)
     exchange = jax.linear_transpose(
         lambda q: rearranged(q, element, [inner, outer], [outer, inner]), q
     )
-    repeat = jax.linear_transpose(lambda q: rearranged(q, element, [], [outer]), quantise(rows[0]))
+    repeat = jax.linear_transpose(lambda q: rearranged(q, element, [], [outer]), one)
     ct = RNG.standard_normal((2, 3, 4, 5)).astype(np.float32)
     np.testing.assert_array_equal(exchange(ct)[0], ct.swapaxes(0, 1))
     np.testing.assert_allclose(repeat(ct[0])[0], ct[0].sum(0), rtol=1e-5)
