@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, overload, override
 
-from tans_core import is_value, state
-from tans_core.trace import eval_trace
+from tans_core import is_value
+from tans_xla.composite_frame import python_frame
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.signature import JitOptions
 from tans_xla.jit.tracing import Call, Program
@@ -71,7 +71,7 @@ class _Composite(Jitted):
             both[name in names].append(x)
         return both
 
-    def has_hashable_statics(self, args: tuple, kwargs: dict) -> bool:
+    def has_hashable_statics(self, *args: Any, **kwargs: Any) -> bool:
         """Whether the C++ object can look a call up."""
         try:
             hash(tuple(self._split(args, kwargs)[1]))
@@ -127,15 +127,7 @@ def composite(fun: Any = None, /, *, static_argnames: Sequence[str] = ()) -> Any
     compiled = make_cpp_function(jitted)
     compiled._jitted = jitted
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if state.trace is eval_trace:
-            try:
-                return compiled(*args, **kwargs) if kwargs else compiled(*args)
-            except ValueError:
-                if jitted.has_hashable_statics(args, kwargs):
-                    raise
-        return fun(*args, **kwargs)
-
+    call = python_frame(fun, jitted, compiled)
     # Operators test their operand first and then choose between the two in the same frame.
     functools.update_wrapper(call, fun)
     call.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess]
