@@ -55,7 +55,8 @@ def rounded(x: Any, kind: str) -> np.ndarray:
             "Name the format, not the dtype."
         )
     digits, least, greatest = FORMATS[kind]
-    _, exponent = np.frexp(wide)  # the leading bit stands for 2 ** (exponent - 1)
+    # The leading bit stands for 2 ** (exponent - 1); NumPy may warn of an exponent of inf or nan.
+    _, exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
     quantum = np.ldexp(1.0, np.maximum(exponent - 1, least) - (digits - 1))
     with np.errstate(invalid="ignore"):
         found = np.rint(wide / quantum) * quantum
