@@ -4,15 +4,17 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from tans_core import dtypes
+from tans_core import dtypes, tree
 from tans_core.dtypes import float0
 from tans_core.errors import message
 from tans_core.hi_types import is_hi_type
 from tans_core.refs import is_ref_type
 from tans_core.types import AbstractValue
 from tans_core.values import typeof
+from tans_xla.wide_arrays import narrow_all
 
 type Pytree = Any
+type Value = Any
 type Argnums = int | Sequence[int]
 
 
@@ -99,6 +101,12 @@ def put(args: tuple[Any, ...], where: tuple[int, ...], values: Sequence[Any]) ->
     for i, value in zip(where, values, strict=True):
         new[i] = value
     return tuple(new)
+
+
+def flatten_arguments(args: Pytree) -> tuple[list[Value], Any]:
+    """Flatten what a function is differentiated at, as values of the types that it sees."""
+    leaves, structure = tree.flatten(args)
+    return narrow_all(leaves), structure
 
 
 def type_of_leaf(name: str, x: Any, kind: str = "argument") -> AbstractValue:

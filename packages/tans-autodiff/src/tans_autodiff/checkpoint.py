@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tans_autodiff.arguments import type_of_leaf
+from tans_autodiff.arguments import flatten_arguments, type_of_leaf
 from tans_autodiff.remat import name_p, remat_p
 from tans_autodiff.residuals import spread_flags
 from tans_core import tree
@@ -84,7 +84,7 @@ def checkpoint(
         )
         dynamic = tuple(x for i, x in enumerate(args) if i not in where)
         fenced = prevent_cse is True or any(spread_flags("prevent_cse", prevent_cse, dynamic))
-        leaves, in_tree = tree.flatten((dynamic, kwargs))
+        leaves, in_tree = flatten_arguments((dynamic, kwargs))
         closed, consts, out_tree = _record(fun, static, leaves, in_tree)
         if any(map(is_ref, leaves)):
             at = [i for i in range(len(args)) if i not in where]

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.arguments import flatten_arguments
 from tans_autodiff.custom import custom_jvp_call_p
 from tans_autodiff.custom.calls import JVPCall
 from tans_autodiff.custom.refs import check_distinct_refs
@@ -108,7 +109,7 @@ class custom_jvp:  # noqa: N801  (JAX's name)
         if is_evaluating():
             return self.fun(*args)
         static, others = self._positions.partition(args)
-        leaves, in_tree = tree.flatten(others)
+        leaves, in_tree = flatten_arguments(others)
         check_distinct_refs("custom_jvp", self.fun, self._positions, in_tree, leaves)
         call = JVPCall(self.fun, self._name, self._positions, static, in_tree, self.symbolic_zeros)
         call.rule = self.jvp

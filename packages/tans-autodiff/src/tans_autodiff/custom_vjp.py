@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tans_autodiff.arguments import flatten_arguments
 from tans_autodiff.custom import custom_vjp_call_p
 from tans_autodiff.custom.calls import Returns, VJPCall
 from tans_autodiff.custom.forward_again import ForwardThenAgain
@@ -215,7 +216,7 @@ class custom_vjp:  # noqa: N801  (JAX's name)
         args = self._positions.resolve(args, kwargs)
         static, others = self._positions.partition(args)
         self._check_static(static)
-        leaves, in_tree = tree.flatten(others)
+        leaves, in_tree = flatten_arguments(others)
         if is_evaluating() and not any(isinstance(x, RefCell) for x in leaves):
             return self.fun(*args)
         check_distinct_refs("custom_vjp", self.fun, self._positions, in_tree, leaves)

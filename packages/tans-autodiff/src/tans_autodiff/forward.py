@@ -7,6 +7,7 @@ from typing import Any
 from tans_autodiff.arguments import (
     check_pair,
     dtype_of,
+    flatten_arguments,
     how_to_convert,
     type_of_leaf,
 )
@@ -30,6 +31,7 @@ from tans_core.types import AbstractValue, same_but_weak
 from tans_core.values import typeof
 from tans_core.zeros import Zero
 from tans_xla.jit.signature import check_callable
+from tans_xla.wide_arrays import fitting
 
 type Function = Callable[..., Any]
 type Pytree = Any
@@ -109,8 +111,8 @@ def _check_jvp_arguments(
                 "Write jvp(f, (x,), (x_dot,)).",
             )
         )
-    leaves, in_tree = tree.flatten(tuple(primals))
-    leaf_tangents, tangent_tree = tree.flatten(tuple(tangents))
+    leaves, in_tree = flatten_arguments(tuple(primals))
+    leaf_tangents, tangent_tree = flatten_arguments(tuple(tangents))
     if in_tree != tangent_tree:
         raise TypeError(
             message(
@@ -222,6 +224,9 @@ class LinearMap:
                     "Pass one tangent per primal argument, in the same containers.",
                 )
             )
+        leaves = [
+            fitting(t, aval.to_tangent()) for t, aval in zip(leaves, self.in_avals, strict=True)
+        ]
         pairs = list(zip(leaves, self.in_avals, strict=True))
         wrong = [i for i, (t, aval) in enumerate(pairs) if not _fits(t, aval.to_tangent())]
         if wrong:
@@ -283,7 +288,7 @@ def linearize(fun: Function, *primals: Pytree, has_aux: bool = False, in_nzs: Py
       3.0
     """
     check_callable("linearize", fun)
-    leaves, in_tree = tree.flatten(primals)
+    leaves, in_tree = flatten_arguments(primals)
     in_avals = tuple(type_of_leaf("linearize", x) for x in leaves)
     nonzero = tuple(has_tangent(a) for a in in_avals)
     if in_nzs is not None:

@@ -13,6 +13,7 @@ from tans_autodiff.arguments import (
     check_grad_output,
     check_pair,
     check_reduce_axes,
+    flatten_arguments,
     positions,
     put,
     type_of_leaf,
@@ -32,6 +33,7 @@ from tans_core.values import is_value, typeof
 from tans_lax.collectives.seeds import seed_with_states
 from tans_lax.mesh import reshard_seed
 from tans_xla.jit.signature import check_callable
+from tans_xla.wide_arrays import fitting
 
 type Function = Callable[..., Any]
 
@@ -154,7 +156,7 @@ def _differentiator(
     def differentiate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Value, Any, Any]:
         where = positions(name, nums, len(args))
         selected = args[where[0]] if isinstance(nums, int) else tuple(args[i] for i in where)
-        leaves, treedef = tree.flatten(selected)
+        leaves, treedef = flatten_arguments(selected)
         avals = [type_of_leaf(name, x) for x in leaves]
         for aval in avals:
             check_grad_input(name, aval, holomorphic, allow_int)
@@ -211,7 +213,7 @@ def _gradients(running: open_linearization, out: Value, aval: AbstractValue) -> 
     tangent = running.tangent(out)
     if type(tangent) is JaxprTracer and tangent._trace is split:
         sums[tangent.atom] = _seed(aval)
-        known = dict(split.constants.values())
+        known = {var: fitting(x, var.aval) for var, x in split.constants.values()}
         eqns = evaluate_known(split.eqns, known) if split.holds_constants else split.eqns
         pull_back(eqns, known, sums)
     cts = [None if t is None else sums.get(t.atom) for t in running.tangents]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, override
 
 from tans_autodiff.body_memo import memoised_on_body
-from tans_core import rules
+from tans_core import ArrayImpl, rules
 from tans_core.context import Mask
 from tans_core.debug_info import debug_info_of
 from tans_core.dtypes import float0
@@ -20,6 +20,7 @@ from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 from tans_lax.rows import instantiate_zeros
+from tans_xla.wide_arrays import narrow
 
 type Value = Any  # a concrete array, a Python scalar or a tracer
 type Tangent = Any  # a Value, or a symbolic zero
@@ -92,12 +93,12 @@ class JVPTrace(Trace):
                 tangents.append(x.tangent)
                 touched = True
             else:
-                primals.append(x)
+                primals.append(narrow(x) if type(x) is ArrayImpl else x)
                 tangents.append(None)
         parent = self.parent
         assert parent is not None
         if not touched and primitive not in REF_MAKERS:
-            return bind_in(parent, primitive, args, params)
+            return bind_in(parent, primitive, tuple(primals), params)
         if len(args) > 1 and has_manual_axes():
             cast = unified(primitive, args, [typeof(x) for x in args])
             if cast is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from tans_autodiff.arguments import (
     check_reduce_axes,
     dtype_of,
+    flatten_arguments,
     how_to_convert,
     type_of_leaf,
 )
@@ -25,6 +26,7 @@ from tans_core.values import typeof
 from tans_core.zeros import LinearInput, Zero
 from tans_lax.rows import zeros_like_aval
 from tans_xla.jit.signature import check_callable
+from tans_xla.wide_arrays import fitting
 
 type Function = Callable[..., Any]
 type Pytree = Any
@@ -55,7 +57,7 @@ def linear_transpose(fun: Function, *primals: Pytree, reduce_axes: Sequence[Any]
     """
     check_callable("linear_transpose", fun)
     check_reduce_axes("linear_transpose", reduce_axes)
-    leaves, in_tree = tree.flatten(primals)
+    leaves, in_tree = flatten_arguments(primals)
     in_avals = [_type_of_struct(x) for x in leaves]
     out_tree: Any = None
 
@@ -90,7 +92,9 @@ class _Transposed:
                     "Pass one cotangent per output, in the same containers.",
                 )
             )
-        for ct, aval in zip(cts, self.closed.out_avals, strict=True):
+        out_avals = self.closed.out_avals
+        cts = [fitting(ct, a.to_cotangent()) for ct, a in zip(cts, out_avals, strict=True)]
+        for ct, aval in zip(cts, out_avals, strict=True):
             if not same_but_weak(typeof(ct), aval.to_cotangent()) and not _integers(aval):
                 raise TypeError(
                     message(

@@ -20,7 +20,7 @@ from tans_autodiff.jvp import (
     inside,
 )
 from tans_autodiff.split import SplitRowContext, SplitTrace, close_program
-from tans_core import rules
+from tans_core import ArrayImpl, rules
 from tans_core.context import Linearized, Mask
 from tans_core.dce import dce_jaxpr
 from tans_core.errors import NotDifferentiableError
@@ -35,6 +35,7 @@ from tans_core.types import AbstractValue
 from tans_core.values import typeof
 from tans_core.zeros import Zero, zero_tangent
 from tans_lax.rows import instantiate_zeros
+from tans_xla.wide_arrays import narrow
 
 # The tables' rows by primitive; reading them is on the path of every operation.
 _linearize_rules: Final = rules.linearize
@@ -79,12 +80,12 @@ class LinearizeTrace(Trace):
                 tangents.append(x.tangent)
                 touched = True
             else:
-                primals.append(x)
+                primals.append(narrow(x) if type(x) is ArrayImpl else x)
                 tangents.append(None)
                 mixed = True
         if not touched and primitive not in REF_MAKERS:
             assert self.parent is not None
-            return bind_in(self.parent, primitive, args, params)
+            return bind_in(self.parent, primitive, tuple(primals), params)
         if len(args) > 1 and has_manual_axes():
             cast = unified(primitive, args, [typeof(x) for x in args])
             if cast is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tans_autodiff.arguments import check_pair, check_reduce_axes, type_of_leaf
+from tans_autodiff.arguments import check_pair, check_reduce_axes, flatten_arguments, type_of_leaf
 from tans_autodiff.backward_program import BackwardProgram
 from tans_autodiff.jvp import Value, has_tangent
 from tans_autodiff.linearize import Linearization, open_linearization
@@ -74,7 +74,7 @@ def pullback(
     in_nzs: Pytree,
 ) -> Any:
     """Do the work of `vjp`; keyword arguments are passed on to `fun`."""
-    given, in_tree = tree.flatten(primals)
+    given, in_tree = flatten_arguments(primals)
     in_avals = tuple(type_of_leaf("vjp", x) for x in given)
     leaves = [as_array(x) for x in given]
     nonzero = tuple(has_tangent(a) for a in in_avals)

@@ -27,6 +27,7 @@ from tans_core.tree_util import register_pytree_node
 from tans_core.types import AbstractValue, ShapedArray, same_but_weak
 from tans_core.values import is_value, typeof
 from tans_core.zeros import LinearInput, Zero
+from tans_xla.wide_arrays import fitting
 
 type Pytree = Any
 
@@ -258,6 +259,7 @@ class VJP:
 
     def _check_cotangent(self, index: int, ct: Value, out_aval: AbstractValue) -> Value:
         expected = out_aval.to_cotangent()
+        ct = fitting(ct, expected)
         is_float0 = getattr(ct, "dtype", None) == dtypes.float0
         given = ShapedArray(ct.shape, dtypes.float0) if is_float0 else typeof(ct)
         if same_but_weak(given, expected):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, override
 
 from tans_batching.element_types import element_type, mapped_type
-from tans_core import rules
+from tans_core import ArrayImpl, rules
 from tans_core.cache import weakref_cache
 from tans_core.config import axis_env
 from tans_core.context import AxisData, Dims
@@ -27,6 +27,7 @@ from tans_core.values import typeof
 from tans_lax.collectives import uses_axis
 from tans_lax.rows import broadcast_batch, move_axis
 from tans_lax.user_types import respecified
+from tans_xla.wide_arrays import narrow
 
 type Value = Any  # a concrete array, a Python scalar or a tracer
 type Dim = int | None  # where the mapped axis is; None when the value has none
@@ -83,14 +84,14 @@ class BatchTrace(Trace):
                 dims.append(x.dim)
                 mapped = True
             else:
-                values.append(x)
+                values.append(narrow(x) if type(x) is ArrayImpl else x)
                 dims.append(None)
         parent, axis = self.parent, self.axis
         old = swap_trace(parent)
         try:
             alone = not mapped and not _keeps_state(primitive, params)
             if alone and (axis.name is None or not uses_axis(primitive, params, axis.name)):
-                return parent.process(primitive, args, params)
+                return parent.process(primitive, tuple(values), params)
             rule = rules.batching[primitive]
             if isinstance(rule, ContextRule):
                 outs, out_dims = rule.rule(body_context, axis, values, dims, **params)

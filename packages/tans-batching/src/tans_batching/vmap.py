@@ -31,6 +31,7 @@ from tans_core.values import typeof
 from tans_lax.reductions import reduce_sum
 from tans_xla.jit.signature import check_callable
 from tans_xla.ref_checks import check_distinct, check_not_returned, is_ref
+from tans_xla.wide_arrays import narrow_all
 
 type AxisName = Hashable
 
@@ -115,6 +116,7 @@ def _call(
     sum_match: bool,
 ) -> Any:
     flat, in_tree = registry.flatten((args, kwargs))
+    flat = narrow_all(flat)
     raw_dims = flat_in_axes(in_axes, args, kwargs)
     dims = [
         None if axis is None else _mapped_dim(fun, in_tree, i, x, axis)

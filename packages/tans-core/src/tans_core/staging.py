@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 
 from tans_core import rules
-from tans_core._jaxlib import Array
+from tans_core._jaxlib import Array, ArrayImpl
 from tans_core._jaxlib import get_traceback as get_traceback
 from tans_core.cache import register_cache
 from tans_core.config import abstract_mesh, check_tracer_leaks, xla_metadata
@@ -226,7 +226,8 @@ class JaxprTrace(Trace):
             self.effects,
             self.debug_info,
         )
-        return ClosedJaxpr(jaxpr, [value for _, value in constants])
+        values = [x._fitting(v.aval) if type(x) is ArrayImpl else x for v, x in constants]
+        return ClosedJaxpr(jaxpr, values)
 
     @override
     def finish(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from tans_core import dtypes
-from tans_core._jaxlib import Array, ArrayImpl
+from tans_core._jaxlib import Array
 from tans_core.config import enable_x64
 from tans_core.types import AbstractValue, ShapedArray
 
@@ -34,7 +34,6 @@ def _numpy_type(x: np.ndarray | np.generic) -> ShapedArray:
 
 
 _TYPEOF: Final[dict[type, TypeOf]] = {
-    ArrayImpl: lambda x: x.aval,
     np.ndarray: _numpy_type,
     bool: _scalar_type(bool, lambda: np.dtype(bool)),
     int: _scalar_type(int, dtypes.default_int),

@@ -11,6 +11,7 @@ from tans_xla.jit.dispatch import Jitted
 from tans_xla.jit.signature import JitOptions, check_callable, resolve_arguments
 from tans_xla.shape_dtype_struct import struct_of
 from tans_xla.stages import close
+from tans_xla.wide_arrays import narrowed
 
 
 def make_jaxpr(
@@ -39,7 +40,7 @@ def make_jaxpr(
 
     def make(*args: Any, **kwargs: Any) -> Any:
         with extend_axis_env(axis_env or ()):
-            _, program = Jitted(fun, options).trace(args, kwargs, "make_jaxpr")
+            _, program = Jitted(fun, options).trace(*narrowed(args, kwargs), "make_jaxpr")
         closed = close(program)
         if not return_shape:
             return closed
@@ -66,7 +67,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
       ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
     """
     check_callable("eval_shape", fun)
-    _, program = Jitted(fun, JitOptions()).trace(args, kwargs, "eval_shape")
+    _, program = Jitted(fun, JitOptions()).trace(*narrowed(args, kwargs), "eval_shape")
     return program.out_tree.unflatten(map(struct_of, program.closed.out_avals))
 
 

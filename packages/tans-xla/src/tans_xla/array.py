@@ -10,9 +10,10 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from tans_core import values
 from tans_core.trace import Tracer
 from tans_core.types import ShapedArray
-from tans_xla import dlpack, shards
+from tans_xla import dlpack, shards, wide_arrays
 from tans_xla._jaxlib import (
     ArrayImpl,
     Device,
@@ -232,6 +233,7 @@ _METHODS: Final[dict[str, Any]] = {
     "to_device": _to_device,
     "copy_to_host_async": _copy_to_host_async,
     "addressable_data": shards.addressable_data,
+    "_fitting": wide_arrays.fitting,
 }
 # A getter made of C functions saves a Python frame per access.
 _PROPERTIES: Final[dict[str, Any]] = {
@@ -259,6 +261,7 @@ def _attach() -> None:
         setattr(ArrayImpl, name, method)
     for name, getter in _PROPERTIES.items():
         setattr(ArrayImpl, name, property(getter))
+    values.register_value_type(ArrayImpl, wide_arrays.array_type)
     ArrayImpl._check_and_rearrange = staticmethod(shards.check_and_rearrange)
     jaxlib_core.Array.__module__ = "tans"
 

@@ -3,6 +3,7 @@
 from typing import Any, override
 
 from tans_core import Primitive, Trace, Tracer, eval_trace, set_current_trace, state
+from tans_xla.wide_arrays import narrow_all
 
 
 class CompileTimeTrace(Trace):
@@ -14,6 +15,7 @@ class CompileTimeTrace(Trace):
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         traced = any(isinstance(x, Tracer) for x in args)
         trace = self.parent if traced and self.parent is not None else eval_trace
+        args = tuple(narrow_all(args))
         with set_current_trace(trace):
             return trace.process(primitive, args, params)
 

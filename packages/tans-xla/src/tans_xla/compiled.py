@@ -16,6 +16,7 @@ from tans_xla.physical import physical_value
 from tans_xla.ref_checks import check_distinct
 from tans_xla.shape_dtype_struct import struct_of
 from tans_xla.stage_types import StageTypes
+from tans_xla.wide_arrays import fitting, is_wide
 
 if TYPE_CHECKING:
     from tans_xla.communication import Communication
@@ -108,6 +109,11 @@ class Compiled(StageTypes):
         function, avals = self._traced.fun_name, self._in_avals
         check_structure(function, in_tree, self.in_tree)
         check_concrete(function, leaves, self._argument_name)
+        if any(map(is_wide, leaves)):
+            fit = [fitting(x, a) for x, a in zip(leaves, avals, strict=True)]
+            if any(x is not y for x, y in zip(fit, leaves, strict=True)):
+                args, kwargs = in_tree.unflatten(fit)
+                return self._miss(*args, **kwargs)[0], None, False
         check_types(function, leaves, avals, self._argument_name)
         whole, program = self._traced._program, self._program
         if program is not whole:

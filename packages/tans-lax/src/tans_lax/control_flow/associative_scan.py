@@ -12,8 +12,8 @@ from tans_core.errors import message
 from tans_core.tree_paths import keystr
 from tans_core.values import typeof
 from tans_lax.concatenation import concatenate
-from tans_lax.control_flow.carry import shown
-from tans_lax.control_flow.functions import Value, check_callable, check_leaves, describe
+from tans_lax.control_flow.carry import flatten_carry, shown
+from tans_lax.control_flow.functions import Value, check_callable, describe
 from tans_lax.shape import reshape, rev
 from tans_lax.slicing import slice_in_dim
 from tans_xla.sizes import is_symbolic
@@ -55,8 +55,7 @@ def associative_scan(
       [1, 2, 6, 24]
     """
     check_callable(fn, "associative_scan", "fn")
-    check_leaves(elems, "associative_scan", "elems")
-    leaves, structure = tree.flatten(elems)
+    leaves, structure = flatten_carry("associative_scan", "elems", elems)
     axis = _check_axis(elems, leaves, axis)
     size = typeof(leaves[0]).shape[axis]  # pyright: ignore[reportAttributeAccessIssue]
     if is_symbolic(size):

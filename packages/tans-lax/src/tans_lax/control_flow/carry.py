@@ -17,6 +17,7 @@ from tans_core.values import is_value, typeof
 from tans_lax.control_flow.functions import Body, TreeDef, Value, check_leaves, describe
 from tans_lax.conversion import convert_element_type
 from tans_xla.structures import structure_mismatches
+from tans_xla.wide_arrays import narrow_all
 
 type Avals = list[AbstractValue]
 
@@ -134,8 +135,12 @@ def shown(aval: AbstractValue) -> str:
 
 
 def flatten_carry(where: str, name: str, value: Any) -> tuple[list[Value], TreeDef]:
-    """Flatten an initial carry; raise TypeError for a leaf that no program can hold."""
+    """Flatten what a loop or branch is given, as values of the types that its body sees.
+
+    Raises:
+      TypeError: a leaf is of a class that no program can hold.
+    """
     leaves, structure = tree.flatten(value)
     if not all(map(is_value, leaves)):
         check_leaves(value, where, name)
-    return leaves, structure
+    return narrow_all(leaves), structure

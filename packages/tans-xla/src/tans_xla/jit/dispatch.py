@@ -25,9 +25,9 @@ from tans_xla.jit.refs import PureProgram, opened, run_with_refs
 from tans_xla.jit.shardings import flat_shardings
 from tans_xla.jit.signature import Inline, JitOptions, normalize
 from tans_xla.jit.tracing import Call, Key, Program, key_of, programs_of, record
-from tans_xla.jit.wide_arguments import holds_wide, narrowed
 from tans_xla.physical import physical_value
 from tans_xla.ref_checks import check_distinct, check_not_captured
+from tans_xla.wide_arrays import holds_wide, narrowed
 
 
 def _no_function() -> None:

@@ -4,12 +4,13 @@ from typing import Any
 
 from tans_xla._jaxlib import PjitFunction
 from tans_xla.stages import Lowered, Traced
+from tans_xla.wide_arrays import narrowed
 
 
 def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
     """Record the program for these arguments (arrays or `ShapeDtypeStruct`) without running it."""
     jitted = self._jitted
-    call, program = jitted.trace(args, kwargs)
+    call, program = jitted.trace(*narrowed(args, kwargs))
     return Traced(jitted, call, program)
 
 

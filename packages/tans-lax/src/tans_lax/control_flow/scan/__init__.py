@@ -13,7 +13,7 @@ from tans_core.refs import RefCell
 from tans_core.trace import Tracer
 from tans_core.tree_paths import keystr
 from tans_core.types import AbstractValue
-from tans_core.values import is_value, typeof
+from tans_core.values import typeof
 from tans_lax.control_flow.carry import (
     check_carry_structure,
     check_carry_types,
@@ -27,7 +27,6 @@ from tans_lax.control_flow.functions import (
     TreeDef,
     Value,
     check_callable,
-    check_leaves,
     check_refs,
     describe,
     trace_body,
@@ -95,9 +94,7 @@ def scan(
       (6, [0, 0, 1, 3])
     """
     check_callable(f, "scan", "f")
-    xs_leaves, xs_tree = tree.flatten(xs)
-    if not all(map(is_value, xs_leaves)):
-        check_leaves(xs, "scan", "xs")
+    xs_leaves, xs_tree = flatten_carry("scan", "xs", xs)
     length = _length(xs, xs_leaves, length)
     unroll = steps_per_iteration(unroll, length)
     if disable_jit.value and not any(map(is_hi_value, xs_leaves)):
