@@ -74,6 +74,20 @@ def test_a_replacement_is_not_taken_for_the_one_that_left(come, monkeypatch):
     assert third.here() == {0: 10, 1: 12}
 
 
+def test_an_id_is_taken_over_though_the_end_of_its_holder_is_read_late(server, come, monkeypatch):
+    hear = server._hear
+
+    def busy(*message):
+        hear(*message)
+        time.sleep(0.5)  # and the end of the connection waits behind it
+
+    monkeypatch.setattr(server, "_hear", busy)
+    _, second = come({0: 10, 1: 11})
+    second.close()
+    (third,) = come({1: 12})
+    assert third.here() == {0: 10, 1: 12}
+
+
 def test_who_left_is_missing(server, come):
     first, second = come({0: 10, 1: 11})
     assert first.missing() == []

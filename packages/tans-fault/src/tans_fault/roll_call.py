@@ -25,6 +25,7 @@ CALL: Final = "tans roll call 3"
 _LONGEST_LINE: Final = 1 << 16
 _LONGEST_ANSWER: Final = 1 << 22  # some 100,000 processes
 _FIRST_LINE_SECONDS: Final = 30.0
+_LATE_SECONDS: Final = 2.0
 # A machine that vanishes without a word is noticed by silence after some 25 s: its id is free then.
 _KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 type Message = dict[str, Any]
@@ -125,7 +126,8 @@ class Server:
         with self._lock:
             if count != self._count or not 0 <= process < count:
                 return {"refused": "count", "text": f"{self._count}"}
-            if process in self._present:
+            # The end of the one before may not have been read yet, though it happened earlier.
+            if not self._changed.wait_for(lambda: process not in self._present, _LATE_SECONDS):
                 return {"refused": "duplicate", "text": ""}
             if self._began and not self._may_rejoin:
                 return {"refused": "began", "text": ""}
