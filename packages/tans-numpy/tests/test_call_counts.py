@@ -15,6 +15,10 @@ INDEX = jnp.array(2)
 PLACES = jnp.zeros((8, 1), jnp.int32)
 
 
+def difference(x, y):
+    return x - y
+
+
 def count(call):
     """Return the names of the Python functions that a call starts, once it is known."""
     calls = []
@@ -92,15 +96,23 @@ TWO_FRAMES = {
     "where": lambda: jnp.where(MASK, X, 0),
     "pad": lambda: jnp.pad(X, 1),
     "linspace": lambda: jnp.linspace(0, 1, 8),
+    "atleast_1d": lambda: jnp.atleast_1d(X),
+    "atleast_2d": lambda: jnp.atleast_2d(X),
+    "iterable": lambda: jnp.iterable(X),
 }
 THREE_FRAMES = {
     "x.cumsum": lambda: X.cumsum(),
     "x.argmax": lambda: X.argmax(),
+    "broadcast_arrays": lambda: jnp.broadcast_arrays(X, M),
 }
 MORE_FRAMES = {
-    "add.reduce": (7, lambda: jnp.add.reduce(X)),
-    "add.outer": (8, lambda: jnp.add.outer(X, X)),
-    "maximum.accumulate": (8, lambda: jnp.maximum.accumulate(X)),
+    "add.reduce": (2, lambda: jnp.add.reduce(X)),
+    "subtract.reduce of an axis": (2, lambda: jnp.subtract.reduce(M, axis=1)),
+    "add.outer": (2, lambda: jnp.add.outer(X, X)),
+    "maximum.accumulate": (2, lambda: jnp.maximum.accumulate(X)),
+    "add.reduceat": (2, lambda: jnp.add.reduceat(X, ROWS)),
+    "frompyfunc": (3, lambda: jnp.frompyfunc(difference, 2, 1)(X, X)),
+    "reduce of frompyfunc": (3, lambda: jnp.frompyfunc(difference, 2, 1).reduce(X)),
 }
 INDEXING = {
     "x[3]": (1, lambda: X[3]),

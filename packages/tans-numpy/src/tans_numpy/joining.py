@@ -8,7 +8,16 @@ from typing import Any
 import tans_lax as lax
 from tans_core import ArrayImpl
 from tans_numpy.creation import asarray, requested_dtype
-from tans_numpy.manipulation import expand_dims, ndim, ravel, reshape, shape, size, squeeze
+from tans_numpy.manipulation import (
+    as_array,
+    expand_dims,
+    ndim,
+    ravel,
+    reshape,
+    shape,
+    size,
+    squeeze,
+)
 from tans_numpy.operands import (
     ArrayLike,
     canonicalize_axis,
@@ -114,34 +123,46 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Ar
     return _stack(tuple(items), axis=axis, dtype=dtype)
 
 
-def atleast_1d(*arys: ArrayLike) -> Any:
-    """Return arrays with at least one dimension."""
-    out = [a if type(a) is ArrayImpl and a.ndim else _lifted(a, 1) for a in arys]
-    return out[0] if len(out) == 1 else tuple(out)
+def _at_least(rank: int, summary: str) -> Any:
+    name = f"atleast_{rank}d"
+
+    @composite
+    def one(a: ArrayLike) -> Array:
+        return _lifted(a, rank)
+
+    @composite
+    def several(arys: list[ArrayLike]) -> list[Array | None]:
+        return [None if _has_rank(a, rank) else _lifted(a, rank) for a in arys]
+
+    def at_least(*arys: ArrayLike) -> Any:
+        if len(arys) == 1:
+            a = arys[0]
+            return a if type(a) is ArrayImpl and a.ndim >= rank else one(a)
+        made = several(list(arys)) if arys else []
+        return tuple([as_array(a) if b is None else b for a, b in zip(arys, made, strict=True)])
+
+    at_least.__name__ = at_least.__qualname__ = name
+    at_least.__doc__ = summary
+    return at_least
 
 
-def atleast_2d(*arys: ArrayLike) -> Any:
-    """Return arrays with at least two dimensions; new ones in front."""
-    out = [a if type(a) is ArrayImpl and a.ndim > 1 else _lifted(a, 2) for a in arys]
-    return out[0] if len(out) == 1 else tuple(out)
+def _has_rank(a: ArrayLike, rank: int) -> bool:
+    check_arraylike(f"atleast_{rank}d", a)
+    return ndim(a) >= rank
 
 
-def atleast_3d(*arys: ArrayLike) -> Any:
-    """Return arrays with at least three dimensions."""
-    out = [a if type(a) is ArrayImpl and a.ndim > 2 else _lifted(a, 3) for a in arys]
-    return out[0] if len(out) == 1 else tuple(out)
-
-
-@composite(static_argnames=("rank",))
 def _lifted(a: ArrayLike, rank: int) -> Array:
     """Return an array with at least `rank` dimensions: new ones in front, a third one behind."""
-    check_arraylike(f"atleast_{rank}d", a)
-    n = ndim(a)
-    if n >= rank:
+    if _has_rank(a, rank):
         return asarray(a)
-    if n == 2:
+    if ndim(a) == 2:
         return expand_dims(a, -1)
     return reshape(a, {1: (1,), 2: (1, size(a)), 3: (1, size(a), 1)}[rank])
+
+
+atleast_1d = _at_least(1, "Return arrays with at least one dimension.")
+atleast_2d = _at_least(2, "Return arrays with at least two dimensions; new ones in front.")
+atleast_3d = _at_least(3, "Return arrays with at least three dimensions.")
 
 
 @composite(static_argnames=("dtype",))

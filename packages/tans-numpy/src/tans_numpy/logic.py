@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import is_value, typeof
 from tans_numpy.creation import asarray
 from tans_numpy.operands import ArrayLike
 from tans_numpy.reductions import all as all_
@@ -72,8 +72,8 @@ def _false() -> Array:
 
 def iterable(y: Any) -> bool:
     """Whether `y` can be iterated over."""
-    if hasattr(y, "ndim") and y.ndim == 0:
-        return False
+    if hasattr(y, "ndim") and is_value(y):
+        return y.ndim > 0  # an iterator would be made of all the parts
     try:
         iter(y)
     except TypeError:

@@ -361,10 +361,24 @@ def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> A
     return _broadcast_to(array, dims, out_sharding=out_sharding)
 
 
+@composite
+def _spread(arrays: list[ArrayLike]) -> list[Array | None]:
+    """Return the arrays in their common shape; None for those that have it."""
+    dims = _broadcast_shapes("broadcast_arrays", *(shape(a) for a in arrays))
+    return [None if shape(a) == dims else broadcast_to(a, dims) for a in arrays]
+
+
 def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
     """Repeat arrays to their common shape."""
-    dims = _broadcast_shapes("broadcast_arrays", *(shape(a) for a in args)) if args else ()
-    return tuple(broadcast_to(a, dims) for a in args)
+    if not args:
+        return ()
+    made = _spread(list(args))
+    return tuple([as_array(a) if b is None else b for a, b in zip(args, made, strict=True)])
+
+
+def as_array(a: ArrayLike) -> Array:
+    """Return `a`, which is an array, a tracer or a scalar, as one of the first two."""
+    return a if type(a) is ArrayImpl else asarray(a)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ def binary(function: Any, name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in _ACCEPTED and not _accepts(other):
             return NotImplemented
-        if state.trace is eval_trace:
+        if type(self) is type(other) is ArrayImpl or state.trace is eval_trace:
             return compiled(self, other)
         return inline(self, other)
 
@@ -58,7 +58,7 @@ def reflected(function: Any, name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in _ACCEPTED and not _accepts(other):
             return NotImplemented
-        if state.trace is eval_trace:
+        if type(self) is type(other) is ArrayImpl or state.trace is eval_trace:
             return compiled(other, self)
         return inline(other, self)
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, overload, override
 
-from tans_core import is_value
+from tans_core import is_value, state
+from tans_core.trace import eval_trace
 from tans_xla.composite_frame import python_frame
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
 from tans_xla.jit.signature import JitOptions
@@ -52,6 +53,8 @@ class _Composite(Jitted):
 
     @override
     def _miss(self, args: tuple, kwargs: dict) -> tuple[Any, Any, bool]:
+        if state.trace is not eval_trace:
+            return self.fun(*args, **kwargs), None, False
         try:
             return super()._miss(args, kwargs)
         except TypeError as error:

@@ -1,7 +1,9 @@
 """The one Python frame of a composite: it has the parameters of the function, each by its name.
 
 A call through ``*args, **kwargs`` packs a tuple and a dictionary and unpacks both again, which on
-small arrays is 15 per cent of the whole. So the frame is written out per list of parameters.
+small arrays is 15 per cent of the whole. So the frame is written out per list of parameters. An
+array in front tells more cheaply than the thread's state that the call may be known, and a call
+that gives nothing but the required arguments hands on only these.
 """
 
 import builtins
@@ -12,20 +14,22 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from tans_core import state
+from tans_core import ArrayImpl, state
 from tans_core.trace import eval_trace
 
 _LINE: Final = sys._getframe().f_lineno + 2  # where a traceback finds the frame's source
 _SOURCE: Final = """
 def frame({parameters}):
-    if _state.trace is _evaluation:
+    if {is_known}:
         try:
+            {shorter}
             return _compiled({arguments})
         except ValueError:
             if _is_hashable({arguments}):
                 raise
     return _fun({arguments})
 """
+_EVALUATES: Final = "_state.trace is _evaluation"
 
 
 def python_frame(fun: Any, jitted: Any, compiled: Any) -> Callable[..., Any]:
@@ -40,17 +44,24 @@ def python_frame(fun: Any, jitted: Any, compiled: Any) -> Callable[..., Any]:
         "__builtins__": builtins,  # what is imported during a call looks for it in this frame
         "_state": state,
         "_evaluation": eval_trace,
+        "_Array": ArrayImpl,
         "_fun": fun,
         "_compiled": compiled,
         "_is_hashable": jitted.has_hashable_statics,
     }
-    code = fun.__code__
-    if _is_written_out(fun, jitted.options.static_argnames):
+    code, statics = fun.__code__, jitted.options.static_argnames
+    if _is_written_out(fun, statics):
         n, named = code.co_argcount, code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-        own = _code(n, code.co_posonlyargcount, named)
+        positional = code.co_varnames[:n]
+        defaults = (*(fun.__defaults__ or ()), *(fun.__kwdefaults__ or {}).values())
+        required = n - len(fun.__defaults__ or ())
+        is_array = n > 0 and positional[0] not in statics
+        is_shorter = required > 0 and tuple(fun.__kwdefaults__ or ()) == named
+        own = _code(n, code.co_posonlyargcount, named, is_array, required if is_shorter else None)
         # Compiling takes longer than all else here, and this runs on import: so the code is shared
         # by the functions with as many parameters, and the names put in.
-        own = own.replace(co_varnames=code.co_varnames[:n] + named)
+        own = own.replace(co_varnames=positional + named)
+        namespace |= {f"_d{i}": default for i, default in enumerate(defaults)}
         frame = FunctionType(own, namespace, argdefs=fun.__defaults__)
         frame.__kwdefaults__ = fun.__kwdefaults__
     else:
@@ -74,21 +85,40 @@ def _is_written_out(fun: Any, statics: tuple[str, ...]) -> bool:
 
 
 @functools.cache
-def _code(n: int, n_positional_only: int, named: tuple[str, ...]) -> CodeType:
-    """Return the code for `n` parameters, and some that are given by name only."""
+def _code(
+    n: int, n_positional_only: int, named: tuple[str, ...], is_array: bool, required: int | None
+) -> CodeType:
+    """Return the code for `n` parameters, and some that are given by name only.
+
+    Args:
+      n: number of parameters that may be given by position.
+      n_positional_only: how many of them must be.
+      named: names of those that must be given by name.
+      is_array: whether the first one is an operand.
+      required: number of parameters without a default; None if all are always handed on.
+    """
     positional = [f"_{i}" for i in range(n)]
     parameters = list(positional)
     if n_positional_only:
         parameters.insert(n_positional_only, "/")
     if named:
         parameters += ["*", *named]
+    optional = [] if required is None else [*positional[required:], *named]
+    same = " and ".join(f"{name} is _d{i}" for i, name in enumerate(optional))
     return _compile(
-        ", ".join(parameters), ", ".join([*positional, *(f"{name}={name}" for name in named)])
+        ", ".join(parameters),
+        ", ".join([*positional, *(f"{name}={name}" for name in named)]),
+        f"type(_0) is _Array or {_EVALUATES}" if is_array else _EVALUATES,
+        f"if {same}: return _compiled({', '.join(positional[:required])})" if same else "pass",
     )
 
 
 @functools.cache
-def _compile(parameters: str, arguments: str) -> CodeType:
-    source = _SOURCE.format(parameters=parameters, arguments=arguments)
+def _compile(
+    parameters: str, arguments: str, is_known: str = _EVALUATES, shorter: str = "pass"
+) -> CodeType:
+    source = _SOURCE.format(
+        parameters=parameters, arguments=arguments, is_known=is_known, shorter=shorter
+    )
     module = compile("\n" * (_LINE - 2) + source, __file__, "exec")
     return next(code for code in module.co_consts if isinstance(code, CodeType))

@@ -20,6 +20,7 @@ from tans_numpy.methods import astype
 from tans_numpy.operands import (
     canonicalize_axes,
     canonicalize_axis,
+    check_arraylike,
     promote_dtypes_inexact,
     strong,
 )
@@ -58,18 +59,62 @@ def _typed(a: Any, dtype: Any, what: str) -> Array:
     return a if dtype is None else astype(a, requested_dtype(dtype, what))
 
 
-def reduce(
-    f: ufunc, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
-) -> Array:
-    """Implement `ufunc.reduce`."""
-    if f._own["reduce"] is not None:
-        return f._own["reduce"](
-            a, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where
+def made(f: ufunc, method: str) -> Any:
+    """Return a method of one ufunc, with the ufunc put in.
+
+    A composite of its own looks known calls up without the ufunc among the static arguments, whose
+    hash and comparison are functions of Python.
+    """
+    own = f._own.get(method)
+
+    def reduce(
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Array:
+        _check(f, "reduce", out, a)
+        if own is not None:
+            return own(a, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+        return _reduce(a, initial, where, f=f, axis=axis, dtype=dtype, keepdims=bool(keepdims))
+
+    def accumulate(a: Any, axis: Any = 0, dtype: Any = None, out: None = None) -> Array:
+        _check(f, "accumulate", out, a)
+        if own is not None:
+            return own(a, axis=axis, dtype=dtype)
+        return _accumulate(a, f=f, axis=axis, dtype=dtype)
+
+    def reduceat(a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
+        _check(f, "reduceat", out, a, indices)
+        if own is not None:
+            return own(a, indices, axis=axis, dtype=dtype)
+        return _reduceat(a, indices, f=f, axis=axis, dtype=dtype)
+
+    def outer(a: Any, b: Any) -> Array:
+        _check(f, "outer", None, a, b)
+        return _outer(f, a, b)
+
+    fun, statics = {
+        "reduce": (reduce, ("axis", "dtype", "out", "keepdims")),
+        "accumulate": (accumulate, ("axis", "dtype", "out")),
+        "reduceat": (reduceat, ("axis", "dtype", "out")),
+        "outer": (outer, ()),
+    }[method]
+    return composite(fun, static_argnames=statics) if own is None else fun
+
+
+def _check(f: ufunc, method: str, out: Any, *arrays: Any) -> None:
+    if out is not None:
+        raise NotImplementedError(
+            f"{f.__name__}.{method}: given out=, expected None; arrays can't be written "
+            "to. Use the result."
         )
-    return _reduce(a, initial, where, f=f, axis=axis, dtype=dtype, keepdims=bool(keepdims))
+    check_arraylike(f"{f.__name__}.{method}", *arrays)
 
 
-@composite(static_argnames=("f", "axis", "dtype", "keepdims"))
 def _reduce(
     a: Any, initial: Any, where: Any, *, f: ufunc, axis: Any, dtype: Any, keepdims: bool
 ) -> Array:
@@ -152,14 +197,6 @@ def _fold(a: Array, initial: Any, where: Any, *, f: ufunc, axis: int) -> Array:
     return lax.scan(step, start, (rows, mask))[0]
 
 
-def accumulate(f: ufunc, a: Any, axis: Any, dtype: Any) -> Array:
-    """Implement `ufunc.accumulate`."""
-    if f._own["accumulate"] is not None:
-        return f._own["accumulate"](a, axis=axis, dtype=dtype)
-    return _accumulate(a, f=f, axis=axis, dtype=dtype)
-
-
-@composite(static_argnames=("f", "axis", "dtype"))
 def _accumulate(a: Any, *, f: ufunc, axis: Any, dtype: Any) -> Array:
     a = asarray(a)
     if a.ndim == 0:
@@ -195,10 +232,7 @@ def _run(a: Array, *, f: ufunc, axis: int) -> Array:
     return moveaxis(lax.concatenate([first[None], others], 0), 0, axis)
 
 
-def reduceat(f: ufunc, a: Any, indices: Any, axis: int, dtype: Any) -> Array:
-    """Implement `ufunc.reduceat`."""
-    if f._own["reduceat"] is not None:
-        return f._own["reduceat"](a, indices, axis=axis, dtype=dtype)
+def _reduceat(a: Any, indices: Any, *, f: ufunc, axis: int, dtype: Any) -> Array:
     a = _typed(a, dtype, f"{f.__name__}.reduceat")
     indices = asarray(indices)
     if indices.ndim != 1 or not issubdtype(indices.dtype, np.integer):
@@ -207,11 +241,6 @@ def reduceat(f: ufunc, a: Any, indices: Any, axis: int, dtype: Any) -> Array:
             f"{indices.dtype}, expected a vector of integers."
         )
     axis = canonicalize_axis(axis, a.ndim, f"{f.__name__}.reduceat")
-    return _reduceat(a, indices, f=f, axis=axis)
-
-
-@composite(static_argnames=("f", "axis"))
-def _reduceat(a: Array, indices: Array, *, f: ufunc, axis: int) -> Array:
     dtype = _result_dtype(f, a)
     rows = moveaxis(a, axis, 0)
     size, *dims = typeof(rows).shape
@@ -229,9 +258,7 @@ def _reduceat(a: Array, indices: Array, *, f: ufunc, axis: int) -> Array:
     return moveaxis(lax.scan(step, firsts, (places, rows))[0], 0, axis)
 
 
-@composite(static_argnames=("f",))
-def outer(f: ufunc, a: Any, b: Any) -> Array:
-    """Implement `ufunc.outer`."""
+def _outer(f: ufunc, a: Any, b: Any) -> Array:
     a, b = asarray(a), asarray(b)
     rows = reshape(a, (*a.shape, *(1 for _ in b.shape)))
     columns = reshape(b, (*(1 for _ in a.shape), *b.shape))

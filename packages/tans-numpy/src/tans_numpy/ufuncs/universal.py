@@ -5,13 +5,14 @@ without arguments: its call goes straight to the wrapped function, with no Pytho
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from inspect import Parameter, Signature
 from operator import index
 from typing import Any, Self
 
-from tans_core import state
+from tans_core import ArrayImpl, state
+from tans_core.cache import register_cache
 from tans_core.trace import eval_trace
 from tans_numpy.operands import ArrayLike, check_arraylike
 from tans_xla import composite
@@ -47,7 +48,9 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
       Array(6, dtype=int32)
     """
 
-    __slots__ = ("_identity", "_nargs", "_nin", "_nout", "_own", "_scalar", "compiled", "inline")
+    __slots__ = (
+        "_identity", "_made", "_nargs", "_nin", "_nout", "_own", "_scalar", "compiled", "inline",
+    )  # fmt: skip
 
     def __new__(
         cls,
@@ -80,6 +83,7 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
         self._scalar, self._identity = func, identity
         self._nin, self._nout, self._nargs = nin, nout, nargs
         self._own = {"reduce": reduce, "accumulate": accumulate, "at": at, "reduceat": reduceat}
+        self._made: dict[str, Any] = {}
         self.compiled, self.inline = whole.compiled, whole.inline
         self.__name__ = self.__qualname__ = shown
         self.__module__ = getattr(func, "__module__", __name__)
@@ -140,8 +144,8 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
         Raises:
           ValueError: not a function of two operands; nothing to combine and no identity.
         """
-        folds = self._folds("reduce", out, a)
-        return folds.reduce(self, a, axis, dtype, keepdims, initial, where)
+        method = self._made.get("reduce") or self._make("reduce")
+        return method(a, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, a: ArrayLike, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
         """Return the combinations of the first elements along a dimension: 1, 2, ... of them.
@@ -155,7 +159,8 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
         Raises:
           ValueError: not a function of two operands.
         """
-        return self._folds("accumulate", out, a).accumulate(self, a, axis, dtype)
+        method = self._made.get("accumulate") or self._make("accumulate")
+        return method(a, axis, dtype, out)
 
     def at(
         self, a: ArrayLike, indices: Any, b: ArrayLike | None = None, /, *, inplace: bool = True
@@ -190,7 +195,8 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
         Raises:
           ValueError: not a function of two operands.
         """
-        return self._folds("outer", None, A, B).outer(self, A, B)
+        method = self._made.get("outer") or self._make("outer")
+        return method(A, B)
 
     def reduceat(
         self,
@@ -216,21 +222,16 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
         Raises:
           ValueError: not a function of two operands, or `indices` is not a vector.
         """
-        return self._folds("reduceat", out, a, indices).reduceat(self, a, indices, axis, dtype)
+        method = self._made.get("reduceat") or self._make("reduceat")
+        return method(a, indices, axis, dtype, out)
 
-    def _folds(self, method: str, out: Any, *arrays: Any) -> Any:
+    def _make(self, method: str) -> Any:
         if self._nin != 2 or self._nout != 1:
             raise ValueError(
                 f"{self.__name__}.{method}: given a function of {self._nin} operands with "
                 f"{self._nout} results, expected 2 operands and 1 result."
             )
-        if out is not None:
-            raise NotImplementedError(
-                f"{self.__name__}.{method}: given out=, expected None; arrays can't be written "
-                "to. Use the result."
-            )
-        check_arraylike(f"{self.__name__}.{method}", *arrays)
-        return _module("folds")
+        return self._made.setdefault(method, _module("folds").made(self, method))
 
 
 @cache
@@ -265,12 +266,16 @@ def _entry(whole: Any, name: str, nargs: int) -> Callable[..., Any]:
     def unary(x: Any, /, *, out: None = None, where: None = None) -> Any:
         if out is not None or where is not None:
             _refuse(name, "where" if out is None else "out")
-        return compiled(x) if state.trace is eval_trace else inline(x)
+        if type(x) is ArrayImpl or state.trace is eval_trace:
+            return compiled(x)
+        return inline(x)
 
     def binary(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
         if out is not None or where is not None:
             _refuse(name, "where" if out is None else "out")
-        return compiled(x, y) if state.trace is eval_trace else inline(x, y)
+        if type(x) is type(y) is ArrayImpl or state.trace is eval_trace:
+            return compiled(x, y)
+        return inline(x, y)
 
     def several(*args: Any, out: None = None, where: None = None) -> Any:
         if out is not None or where is not None:
@@ -304,4 +309,16 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
       >>> frompyfunc(lambda a, b: 10 * a + b, 2, 1).reduce(jnp.array([1, 2, 3]))
       Array(123, dtype=int32)
     """
+    try:
+        return _remembered(func, nin, nout, identity)
+    except TypeError:  # no function, or something without a hash
+        return ufunc(func, nin, nout, identity=identity)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _remembered(func: Any, nin: int, nout: int, identity: Any) -> ufunc:
+    """Return the ufunc of a function, whose programs are compiled once however often it is made."""
     return ufunc(func, nin, nout, identity=identity)
+
+
+register_cache("ufuncs of functions", _remembered.cache_clear)
