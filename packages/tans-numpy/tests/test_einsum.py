@@ -23,6 +23,31 @@ def test_sizes_of_one_broadcast_and_are_summed(subscripts, operands):
     np.testing.assert_allclose(out, np.einsum(subscripts, *operands), rtol=1e-6)
 
 
+ONE, THREE = np.array([[5.0]]), np.arange(1.0, 10).reshape(3, 3)
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "operands"),
+    [
+        ("ii", (ONE,)), ("ii->i", (ONE,)), ("iij->j", (ROW[None],)), ("iij->ij", (ROW[None],)),
+        ("iii->", (ONE[None],)), ("ii,i", (ONE, X[0])), ("ii,ij->ij", (ONE, X)),
+        ("ii,ij->j", (ONE, X)), ("ii,jj", (ONE, THREE)), ("iij,ij->i", (ROW[None], X)),
+        ("ii,i->", (THREE, ONE[0])), ("ii,i->i", (THREE, ONE[0])), ("i,ii,i->", (X[0], ONE, X[1])),
+    ],
+)  # fmt: skip
+def test_repeated_indices_of_size_one_broadcast(subscripts, operands):
+    out = jnp.einsum(subscripts, *operands)
+    np.testing.assert_allclose(out, np.einsum(subscripts, *operands), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
+def test_a_diagonal_is_as_long_as_the_larger_of_its_sizes(shape):
+    x = np.arange(7.0, 10.0).reshape(shape)  # which NumPy refuses
+    np.testing.assert_array_equal(jnp.einsum("ii->i", x), [7, 0, 0])
+    np.testing.assert_array_equal(jnp.einsum("ii,i->i", x, np.ones(3)), [7, 0, 0])
+    assert jnp.einsum("ii", x) == 7
+
+
 @pytest.mark.parametrize("labels", [[0, -1], ["b", "a"], [7, 3]])
 def test_dimensions_of_unnamed_outputs_are_in_the_order_of_their_labels(labels):
     np.testing.assert_array_equal(jnp.einsum(X, labels), X.T)

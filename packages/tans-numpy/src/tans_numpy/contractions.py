@@ -3,10 +3,8 @@
 import operator
 from typing import Any
 
-import numpy as np
-
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_lax.mesh.specs import before_transpose, insert_entry
 from tans_numpy.creation import requested_dtype
 from tans_numpy.manipulation import ravel
@@ -176,7 +174,7 @@ def vdot(
 ) -> Array:
     """Multiply the flattened arrays, the first one conjugated."""
     check_arraylike("vdot", a, b)
-    if np.issubdtype(typeof(a).dtype, np.complexfloating):
+    if dtypes.is_complex(typeof(a).dtype):
         a = lax.conj(a)
     return dot(
         ravel(a), ravel(b), precision=precision, preferred_element_type=preferred_element_type

@@ -12,7 +12,14 @@ from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
 from tans_numpy.indexing import take
 from tans_numpy.manipulation import moveaxis, ravel
-from tans_numpy.operands import ArrayLike, canonicalize_axis, check_arraylike, strong, weak_as
+from tans_numpy.operands import (
+    ArrayLike,
+    canonicalize_axis,
+    check_arraylike,
+    scalar_of,
+    strong,
+    weak_as,
+)
 from tans_numpy.reductions import sum as sum_
 from tans_xla import composite
 from tans_xla.sizes import as_size, max_size, min_size
@@ -125,7 +132,7 @@ def _from_diagonal(v: Array, *, k: int) -> Array:
     n = typeof(v).shape[0] + abs(k)
     rows, columns = _coordinates((n, n))
     on = lax.eq(lax.add(rows, np.int32(k)), columns)
-    zero = typeof(v).dtype.type(0)
+    zero = scalar_of(0, typeof(v).dtype)
     padded = lax.pad(v, zero, ((max(k, 0), max(-k, 0), 0),))
     return lax.select(
         on, lax.broadcast_in_dim(padded, (n, n), (1,)), lax.full((n, n), 0, typeof(v).dtype)

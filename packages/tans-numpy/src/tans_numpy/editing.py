@@ -121,7 +121,7 @@ def insert(
     n: Any = arr.shape[axis]
     single = not isinstance(obj, slice) and not np.ndim(obj)
     places = np.atleast_1d(_places(obj, n, "insert"))
-    values = values.astype(arr.dtype)
+    values = lax.convert_element_type(values, arr.dtype)
     if single and values.ndim:
         # NumPy reads the values of a scalar position with their first dimension along `axis`.
         if values.ndim < arr.ndim:

@@ -225,8 +225,9 @@ def _diagonals(x: Array, names: str) -> tuple[Array, str]:
             rows = lax.broadcasted_iota(np.dtype(np.int32), shape, i)
             columns = lax.broadcasted_iota(np.dtype(np.int32), shape, j)
             x = lax.select(lax.eq(rows, columns), x, lax.full_like(x, 0))
-            x = _added(x, (j,))
-            names = names[:j] + names[j + 1 :]
+            gone = i if shape[i] == 1 else j  # a size of 1 is repeated
+            x = _added(x, (gone,))
+            names = names[:gone] + names[gone + 1 :]
     return x, names
 
 

@@ -13,6 +13,7 @@ from tans_numpy.operands import (
     PYTHON_SCALARS,
     broadcast_shapes,
     check_arraylike,
+    scalar_of,
     typed_scalar,
     weak_scalar,
 )
@@ -28,8 +29,8 @@ def _filled(value: Any, *, shape: tuple[int, ...], dtype: Any, out_sharding: Any
 
 
 def _strong(value: Any, dtype: Any) -> Any:
-    if type(value) in PYTHON_SCALARS:
-        return typed_scalar(value, dtype)
+    if type(value) in PYTHON_SCALARS or dtypes.is_extended(dtype):
+        return scalar_of(value, dtype)
     return lax.convert_element_type(value, dtype)
 
 
@@ -38,7 +39,7 @@ def _constant(
     *, shape: tuple[int, ...], dtype: Any, value: Any, weak: bool = False, out_sharding: Any = None
 ) -> Any:
     if dtypes.is_extended(dtype):
-        return dtype.zeros(shape)
+        return dtype.full(shape, value)
     scalar = weak_scalar(value, dtype) if weak else dtype.type(value)
     return lax.broadcast_in_dim(scalar, shape, (), out_sharding=out_sharding)
 

@@ -9,14 +9,9 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy import reductions, variances
 from tans_numpy.dims import repeat_to
-from tans_numpy.operands import (
-    ArrayLike,
-    canonicalize_axes,
-    check_arraylike,
-    refuse_out,
-    strong,
-)
+from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, strong
 from tans_numpy.reductions import STATIC, keep_dims
+from tans_numpy.refusals import refuse_out
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.predicates import isnan
 from tans_xla import composite

@@ -15,9 +15,9 @@ from tans_numpy.operands import (
     promote_dtypes,
     promote_dtypes_inexact,
     promote_inexact,
-    refuse_complex,
     scalar_like,
 )
+from tans_numpy.refusals import refuse_complex
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.arithmetic import abs as abs_
 from tans_numpy.ufuncs.arithmetic import multiply

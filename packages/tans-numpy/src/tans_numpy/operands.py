@@ -5,7 +5,7 @@ scalars of a matching dtype) are decided without building anything.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from tans_core.errors import (
 )
 from tans_core.promotion import join
 from tans_lax.conversion import as_type
+from tans_numpy.refusals import check_numbers, not_numbers
 
 type Value = Any  # an array, a tracer, a NumPy array or scalar, or a Python scalar
 type ArrayLike = Any
@@ -86,19 +87,18 @@ def promote(name: str, *args: Value) -> list[Value]:
                 return [x, typed_scalar(y, x.aval.dtype)]
         elif type(y) in _FAST and _adopts(y.aval, x):
             return [typed_scalar(x, y.aval.dtype), y]
+    return _in_common(promote_dtypes, name, args)
+
+
+def _in_common(
+    promote_dtypes: Callable[..., list[Value]], name: str, args: Sequence[Value]
+) -> list[Value]:
+    """Return operands of one dtype, as `promote_dtypes` makes them, whose shapes broadcast."""
     try:
         return promote_shapes(name, *promote_dtypes(name, *args))
     except TypePromotionError:
-        _check_numbers(name, args)
+        check_numbers(name, *args)
         raise
-
-
-def _check_numbers(name: str, args: Sequence[Value]) -> None:
-    """Raise TypeError for keys and tangents of integers, which no arithmetic takes."""
-    avals = [typeof(x) for x in args]
-    if any(dtypes.is_extended(a.dtype) or a.dtype == dtypes.float0 for a in avals):
-        given = " and ".join(a.str_short() for a in avals)
-        raise TypeError(f"{name}: given {given}, expected numbers. Leave them out.") from None
 
 
 def _adopts(aval: Any, scalar: Value) -> bool:
@@ -133,11 +133,7 @@ def promote_inexact(name: str, *args: Value) -> list[Value]:
     is_inexact = type(first) in _FAST and first.aval.dtype.kind in "fc"
     if is_inexact and (len(args) == 1 or _same_type(args)):
         return list(args)
-    try:
-        return promote_shapes(name, *promote_dtypes_inexact(name, *args))
-    except TypePromotionError:
-        _check_numbers(name, args)
-        raise
+    return _in_common(promote_dtypes_inexact, name, args)
 
 
 def promote_dtypes_inexact(name: str, *args: Value) -> list[Value]:
@@ -145,6 +141,7 @@ def promote_dtypes_inexact(name: str, *args: Value) -> list[Value]:
     kinds = _kinds(name, args)
     dtype, weak = join(*kinds)
     if not dtypes.is_inexact(dtype):
+        check_numbers(name, *args)
         dtype = to_inexact(dtype)
     return [cast(x, k, dtype, weak) for x, k in zip(args, kinds, strict=True)]
 
@@ -158,6 +155,8 @@ def to_inexact(dtype: Any) -> Any:
     """Return the dtype that floating-point functions have for operands of `dtype`."""
     if dtypes.is_inexact(dtype):
         return dtype
+    if dtypes.is_extended(dtype):
+        raise not_numbers(dtype)
     wide = dtype.itemsize == 8 and dtype.kind in "iu"
     return dtypes.canonicalize(np.dtype(np.float64 if wide else np.float32))
 
@@ -189,7 +188,7 @@ def cast(x: Value, kind: tuple[Any, bool], dtype: Any, weak: bool) -> Value:
     if kind[0] == dtype:
         return as_value(x)
     if kind[0] == dtypes.float0:
-        _check_numbers("conversion", (x,))
+        check_numbers("conversion", x)
     if weak:
         return lax.convert_element_type_p.bind(
             as_value(x), new_dtype=dtype, weak_type=True, sharding=None
@@ -234,7 +233,10 @@ def typed_scalar(x: complex, dtype: Any) -> Value:
 
     Raises:
       OverflowError: neither `dtype` nor the default integer dtype holds the integer.
+      TypeError: `dtype` is that of keys.
     """
+    if dtypes.is_extended(dtype):
+        raise not_numbers(dtype)
     try:
         return dtype.type(x)
     except OverflowError:
@@ -247,6 +249,11 @@ def typed_scalar(x: complex, dtype: Any) -> Value:
         return np.asarray(x).astype(dtype)[()]
     except TypeError:  # complex to real: the promotion never asks for it, except with float0
         return np.asarray(x).astype(dtype)[()]
+
+
+def scalar_of(x: complex, dtype: Any) -> Value:
+    """Return a Python scalar as a scalar of `dtype`; all words of a key are the integer."""
+    return lax.full((), x, dtype) if dtypes.is_extended(dtype) else typed_scalar(x, dtype)
 
 
 def promote_shapes(name: str, *args: Value) -> list[Value]:
@@ -380,21 +387,3 @@ def canonicalize_axes(axis: Any, ndim: int, name: str = "axis") -> tuple[int, ..
             f"{name}: given axes {axis}, expected each axis once. Drop the duplicates."
         )
     return axes
-
-
-def refuse_complex(name: str, *args: Value, error: type[Exception] = TypeError) -> None:
-    """Raise `error` if an operand is complex."""
-    for x in args:
-        if dtypes.is_complex(typeof(x).dtype):
-            raise error(
-                f"{name}: given {typeof(x)}, expected real numbers. Take jnp.real(x), "
-                "jnp.imag(x) or jnp.abs(x) first."
-            )
-
-
-def refuse_out(out: Any, name: str) -> None:
-    """Raise NotImplementedError if an array to write to is given."""
-    if out is not None:
-        raise NotImplementedError(
-            f"{name}: given out=, expected None: arrays can't be written to. Use the result."
-        )

@@ -6,19 +6,20 @@ from typing import Any, Final
 import numpy as np
 
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.creation import asarray
 from tans_numpy.indexing import take
 from tans_numpy.joining import concatenate
 from tans_numpy.mapping import apply_along_axis
-from tans_numpy.operands import ArrayLike, check_arraylike, weak_as
+from tans_numpy.operands import ArrayLike, check_arraylike, scalar_of, weak_as
 from tans_numpy.quantiles import median
 from tans_numpy.ranges import linspace
 from tans_numpy.rearrangement import concrete_ints
 from tans_numpy.reductions import max as max_
 from tans_numpy.reductions import mean as mean_
 from tans_numpy.reductions import min as min_
+from tans_numpy.refusals import check_numbers
 from tans_numpy.rounding import round as round_
 from tans_xla import composite
 from tans_xla.sizes import Size, as_size, is_symbolic, min_size
@@ -93,6 +94,8 @@ def _padded(array: ArrayLike, pad_width: Any, mode: str, kwargs: dict[str, Any])
         )
     if mode == "constant":
         return _pad_constant(array, kwargs.get("constant_values", 0), widths)
+    if mode in ("linear_ramp", "maximum", "mean", "median", "minimum"):
+        check_numbers(f"pad with mode {mode!r}", array)
     if mode == "linear_ramp":
         return _pad_ramp(array, kwargs.get("end_values", 0), widths=widths)
     if mode in ("maximum", "mean", "median", "minimum"):
@@ -101,7 +104,7 @@ def _padded(array: ArrayLike, pad_width: Any, mode: str, kwargs: dict[str, Any])
             lengths = _pairs(concrete_ints(lengths, "pad", "stat_length"), len(widths))
         return _pad_statistic(array, widths=widths, mode=mode, lengths=lengths)
     if mode == "empty":
-        return _pad_constant(array, 0, widths)
+        return _pad_constant(array, scalar_of(0, typeof(array).dtype), widths)
     odd = kwargs.get("reflect_type", "even")
     if odd not in ("even", "odd"):
         raise ValueError(f"pad: given reflect_type={odd!r}, expected 'even' or 'odd'.")
@@ -154,6 +157,12 @@ def _sides(values: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
 
 
 def _as(value: Any, dtype: Any) -> Any:
+    if dtypes.is_extended(dtype) and getattr(value, "dtype", None) != dtype:
+        raise ValueError(
+            f"pad: given an array of dtype {dtype} and the value {value!r} to pad with, expected "
+            "a value of that dtype. Pass constant_values=key, or use a mode such as 'edge' or "
+            "'empty'."
+        )
     if type(value) in (bool, int, float, complex):
         return np.asarray(value).astype(dtype)[()]
     return lax.convert_element_type(value, dtype)

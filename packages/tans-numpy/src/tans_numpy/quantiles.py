@@ -17,10 +17,10 @@ from tans_numpy.operands import (
     canonicalize_axes,
     check_arraylike,
     promote_dtypes_inexact,
-    refuse_out,
     to_inexact,
 )
 from tans_numpy.out_shardings import placed
+from tans_numpy.refusals import refuse_out
 from tans_xla import composite
 
 type Array = Any

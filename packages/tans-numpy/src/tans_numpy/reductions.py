@@ -13,13 +13,8 @@ from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
 from tans_numpy.dims import keep_dims
 from tans_numpy.manipulation import broadcast_to
-from tans_numpy.operands import (
-    ArrayLike,
-    canonicalize_axes,
-    check_arraylike,
-    refuse_out,
-    to_inexact,
-)
+from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, to_inexact
+from tans_numpy.refusals import check_numbers, refuse_out
 from tans_numpy.selection import where as choose
 from tans_numpy.ufuncs.comparison import as_bool
 from tans_xla import composite
@@ -103,6 +98,7 @@ def _reduce(
     dims = typeof(a).shape
     if dtype is None:
         dtype = accumulation_dtype(typeof(a).dtype)
+    check_numbers(kind, a)
     operation, unit, combine = (
         (lax.reduce_sum, 0, lax.add) if kind == "sum" else (lax.reduce_prod, 1, lax.mul)
     )

@@ -7,13 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_numpy.dims import keep_dims
-from tans_numpy.operands import (
-    ArrayLike,
-    canonicalize_axes,
-    check_arraylike,
-    refuse_out,
-    to_inexact,
-)
+from tans_numpy.operands import ArrayLike, canonicalize_axes, check_arraylike, to_inexact
 from tans_numpy.reductions import (
     STATIC,
     as_typed,
@@ -26,6 +20,7 @@ from tans_numpy.reductions import (
     typed_count,
     wide_dtype,
 )
+from tans_numpy.refusals import refuse_out
 from tans_xla import composite
 
 type Array = Any

@@ -51,9 +51,9 @@ class KeyDtype:
         """Shape of the words of one key."""
         return self.impl.key_shape
 
-    def zeros(self, shape: tuple[int, ...]) -> Any:
-        """Return keys whose words are zero."""
-        return wrap_words(lax.full((*shape, *self.element_shape), 0, _U32), self)
+    def full(self, shape: tuple[int, ...], word: Any) -> Any:
+        """Return keys all words of which are the integer `word`."""
+        return wrap_words(lax.full((*shape, *self.element_shape), word, _U32), self)
 
     def wrap(self, physical: Any) -> "KeyArray":
         """Return the keys with the given words."""

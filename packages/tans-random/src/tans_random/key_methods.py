@@ -25,10 +25,18 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return method
 
 
+def _astype(self: KeyArray, dtype: Any, *_: Any, **__: Any) -> Any:
+    raise NotImplementedError(
+        f"astype: given keys of dtype {self.dtype} to convert to {dtype}, expected numbers. Read "
+        "their words with random.key_data."
+    )
+
+
 def install() -> None:
     """Give `KeyArray` the methods of arrays."""
     for name in _SHARED:
         setattr(KeyArray, name, getattr(ArrayImpl, name))
     KeyArray.__eq__ = _comparison(ArrayImpl.__eq__)
     KeyArray.__ne__ = _comparison(ArrayImpl.__ne__)
+    KeyArray.astype = _astype  # pyright: ignore[reportAttributeAccessIssue]
     KeyArray.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]

@@ -22,8 +22,8 @@ def convert_element_type(operand: Value, new_dtype: DTypeLike) -> Value:
       new_dtype: dtype of the result, which is never weak.
 
     Raises:
-      TypeError: there is no such dtype, or it has no conversion; Python's complex numbers have none
-        to real ones.
+      TypeError: there is no such dtype; Python's complex numbers are given for a real one.
+      ValueError: numbers are given for keys, or keys for numbers.
 
     Warns:
       ComplexWarning: imaginary parts of an array are dropped.

@@ -15,7 +15,7 @@ def _convert_type(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: 
     if dtypes.is_extended(x.dtype) != dtypes.is_extended(new_dtype) or (
         dtypes.is_extended(new_dtype) and new_dtype != x.dtype
     ):
-        raise TypeError(
+        raise ValueError(
             f"lax.convert_element_type: given {describe(x)} and new dtype {new_dtype}; expected "
             "two numeric dtypes. Use random.key_data or random.wrap_key_data for keys."
         )
@@ -26,6 +26,11 @@ def _convert_type(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: 
 def _bitcast_type(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
     if x.dtype == new_dtype:
         return x.update(weak_type=False)
+    if dtypes.is_extended(x.dtype) or dtypes.is_extended(new_dtype):
+        raise ValueError(
+            f"lax.bitcast_convert_type: given {describe(x)} and new dtype {new_dtype}; expected "
+            "integer or float dtypes. Use random.key_data or random.wrap_key_data for keys."
+        )
     if any(not isinstance(d, np.dtype) or d.kind in "bc" for d in (x.dtype, new_dtype)):
         raise TypeError(
             f"lax.bitcast_convert_type: given {describe(x)} and new dtype {new_dtype}; expected "

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from tans_core import Primitive, ShapedArray, dtypes, is_value, typeof
+from tans_core.dtype_queries import issubdtype
 from tans_core.hi_types import is_hi_type
 from tans_lax.conversion import convert_element_type, convert_element_type_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
@@ -98,7 +99,7 @@ def full(
 
     Args:
       shape: shape of the result; one size for a vector.
-      fill_value: the value, of rank 0.
+      fill_value: the value, of rank 0; for keys also an integer, which all their words are then.
       dtype: dtype of the result; None is that of `fill_value`, weak for Python scalars.
       sharding: sharding of the result; None leaves it to the rule.
 
@@ -128,7 +129,8 @@ def _as_strong(value: Value, aval: ShapedArray, dtype: Any) -> Value:
     if aval.dtype == dtype and not aval.weak_type:
         return value
     if dtypes.is_extended(dtype):
-        return convert_element_type(value, dtype)
+        words = issubdtype(aval.dtype, np.integer)
+        return dtype.full((), value) if words else convert_element_type(value, dtype)
     if type(value) in PYTHON_SCALARS or type(value) is bool:
         return dtype.type(value)
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False, sharding=None)
@@ -145,7 +147,7 @@ def full_like(
 
     Args:
       x: an array, or an object with `shape` and `dtype`.
-      fill_value: the value, of rank 0.
+      fill_value: the value, of rank 0; for keys also an integer, which all their words are then.
       dtype: dtype of the result; None is that of `x`, weak if it is.
       shape: shape of the result; None is that of `x`.
       sharding: sharding of the result; None is that of the type of `x`, if the shape is.
@@ -220,4 +222,5 @@ def _like(aval: Any, value: complex) -> Value:
         weak = typed_scalar(kind(value), aval.dtype) if kind else value
         if type(weak) is kind:
             return weak
-    return dtypes.canonicalize(aval.dtype).type(value)
+    dtype = dtypes.canonicalize(aval.dtype)
+    return dtype.full((), value) if dtypes.is_extended(dtype) else dtype.type(value)

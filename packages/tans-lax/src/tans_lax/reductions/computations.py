@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from tans_core import ClosedJaxpr, ShapedArray, Tracer, trace_to_jaxpr, tree
 from tans_core.config import trace_context
+from tans_core.dtypes import is_extended
 
 # The same function, structure and types give the same jaxpr object, which keys compiled code.
 _traced: Final[weakref.WeakKeyDictionary[Any, dict[Any, ClosedJaxpr]]] = weakref.WeakKeyDictionary()
@@ -36,6 +37,11 @@ def check_init_values(
             raise ValueError(
                 f"{name}: operand {index} has shape {aval.shape} and operand 0 has shape "
                 f"{avals[0].shape}; expected equal shapes. Broadcast the smaller one."
+            )
+        if is_extended(aval.dtype):
+            raise TypeError(
+                f"{name}: operand {index} has dtype {aval.dtype}, expected numbers or bools. Fold "
+                "keys with lax.scan, or read their words with random.key_data."
             )
         if init.shape:
             raise ValueError(

@@ -10,14 +10,18 @@ from tans_core.dtypes import float0, is_complex, is_extended
 from tans_lax.sorting import sort_p, top_k_p
 
 
+def _check_order(name: str, aval: ShapedArray) -> None:
+    if is_extended(aval.dtype) or aval.dtype == float0:
+        raise TypeError(
+            f"{name}: given an array of type {aval.str_short(short_dtypes=False)}, expected "
+            "numbers or bools. Sort their indices along, and take by these."
+        )
+
+
 def _sort_type(*avals: ShapedArray, **params: Any) -> tuple[ShapedArray, ...]:
     del params
     for aval in avals:
-        if is_extended(aval.dtype) or aval.dtype == float0:
-            raise TypeError(
-                f"sort: given an array of type {aval.str_short(short_dtypes=False)}, expected "
-                "numbers or bools. Sort their indices along, and take by these."
-            )
+        _check_order("sort", aval)
     if any(aval.shape != avals[0].shape for aval in avals):
         types = ", ".join(aval.str_short(short_dtypes=False) for aval in avals)
         raise TypeError(
@@ -31,6 +35,7 @@ def _top_k_type(
     x: ShapedArray, *, k: int, axis: int, is_stable: bool
 ) -> tuple[ShapedArray, ShapedArray]:
     del is_stable
+    _check_order("top_k", x)
     if is_complex(x.dtype):
         raise ValueError(
             f"top_k: given an operand of dtype {x.dtype}, expected a real dtype. Complex numbers "

@@ -109,7 +109,9 @@ def check_empty_axes(entries: Sequence[Entry], shape: Shape) -> None:
 
 def _filled(x: Value, shape: Shape, options: Options) -> Value:
     aval = typeof(x)
-    fill = default_fill_value(aval.dtype) if options.fill_value is None else options.fill_value
+    fill = options.fill_value
+    if fill is None:  # for keys in each of their words
+        fill = default_fill_value(getattr(aval.dtype, "element_dtype", aval.dtype))
     return lax.full(shape, fill, aval.dtype)
 
 

@@ -124,6 +124,12 @@ def _compute_dtype(x: Value, values: Value, method: str) -> Any:
     x_type, values_type = _narrow(weak_dtype_of(x)), _narrow(_values_type(values))
     dtype = x_type[0]
     joined = dtype
+    if not isinstance(dtype, np.dtype) and (method != "set" or values_type[0] != dtype):
+        raise TypeError(
+            f"x.at[...].{method}: given an array of dtype {dtype} and values of dtype "
+            f"{values_type[0]}, expected numbers, or keys of one generator to set. Make keys with "
+            "random.key or random.wrap_key_data."
+        )
     if x_type != values_type:
         joined, _ = join_dtypes(x_type, values_type)
         if joined != dtype and not (x_type[1] and _same_kind(joined, dtype)):

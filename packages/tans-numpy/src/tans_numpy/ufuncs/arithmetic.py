@@ -19,9 +19,9 @@ from tans_numpy.operands import (
     promote,
     promote_dtypes_inexact,
     promote_inexact,
-    refuse_complex,
     scalar_like,
 )
+from tans_numpy.refusals import refuse_complex
 from tans_numpy.ufuncs.comparison import ordered
 from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import tans_lax as lax
-from tans_core import typeof
+from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_numpy.operands import ArrayLike, check_arraylike, promote_shapes, scalar_like
 from tans_numpy.ufuncs.makers import binary
@@ -42,6 +42,8 @@ greater_equal = binary(ordered(lax.ge), "greater_equal", "Compute ``x >= y``.")
 def as_bool(x: Any) -> Any:
     """Return whether each element differs from zero."""
     dtype = typeof(x).dtype
+    if dtypes.is_extended(dtype):
+        return lax.convert_element_type(x, np.dtype(bool))  # raises
     return x if dtype == np.bool_ else lax.ne(x, scalar_like(x, 0))
 
 

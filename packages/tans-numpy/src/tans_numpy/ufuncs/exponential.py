@@ -11,9 +11,9 @@ from tans_numpy.operands import (
     broadcast_shapes,
     check_arraylike,
     promote_inexact,
-    refuse_complex,
     scalar_like,
 )
+from tans_numpy.refusals import refuse_complex
 from tans_numpy.ufuncs.makers import binary_inexact, unary_inexact
 from tans_numpy.ufuncs.universal import as_ufunc
 from tans_xla import composite

@@ -13,11 +13,10 @@ from tans_numpy.operands import (
     check_arraylike,
     promote,
     promote_inexact,
-    refuse_complex,
-    refuse_out,
     scalar_like,
 )
 from tans_numpy.reductions import all as all_
+from tans_numpy.refusals import refuse_complex, refuse_out
 from tans_numpy.selection import where
 from tans_numpy.ufuncs.arithmetic import abs as absolute
 from tans_numpy.ufuncs.arithmetic import add, multiply, subtract
@@ -117,6 +116,8 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 def _isclose(a: Any, b: Any, rtol: Any, atol: Any, *, equal_nan: bool) -> Array:
     a, b = promote("isclose", a, b)
+    if dtypes.is_extended(typeof(a).dtype):
+        return equal(a, b)
     if not dtypes.is_inexact(typeof(a).dtype):
         a, b = (lax.convert_element_type(v, dtypes.default_float()) for v in (a, b))
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
@@ -133,7 +134,7 @@ def isclose(
     """Whether elements are equal within ``atol + rtol * abs(b)``.
 
     Args:
-      a, b: arrays whose shapes broadcast.
+      a, b: arrays whose shapes broadcast; keys are close when they are equal.
       rtol: relative tolerance.
       atol: absolute tolerance.
       equal_nan: whether nan equals nan.
