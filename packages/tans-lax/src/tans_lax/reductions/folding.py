@@ -33,14 +33,15 @@ def fold_by_halves(
     operands = list(operands)
     while (size := typeof(operands[0]).shape[0]) > 1:
         half = (size + 1) // 2 if identities is not None else size // 2
-        left = [_take(x, 0, half) for x in operands]
-        right = [_take(x, half, min(2 * half, size)) for x in operands]
+        rest = min(half, size - half)
+        sizes = [n for n in (half, rest, size - half - rest) if n]
+        # One operation, whose transpose is one too: run eagerly each is compiled for itself.
+        left, right, *last = zip(*(lax.split(x, sizes, 0) for x in operands), strict=True)
         if size % 2 and identities is not None:
             right = [_pad_one(x, one) for x, one in zip(right, identities, strict=True)]
-        folded = combine(left, right)
-        if size % 2 and identities is None:
-            last = [_take(x, size - 1, size) for x in operands]
-            folded = [lax.concatenate(pair, 0) for pair in zip(folded, last, strict=True)]
+        folded = combine(list(left), list(right))
+        if last:
+            folded = [lax.concatenate(pair, 0) for pair in zip(folded, last[0], strict=True)]
         operands = folded
     return [lax.squeeze(x, (0,)) for x in operands]
 
@@ -49,12 +50,6 @@ def _pad_one(x: Value, value: complex) -> Value:
     aval = typeof(x)
     config = ((0, 1, 0), *(((0, 0, 0),) * (aval.ndim - 1)))
     return lax.pad(x, np.asarray(value, aval.dtype)[()], config)
-
-
-def _take(x: Value, start: int, stop: int) -> Value:
-    shape = typeof(x).shape
-    starts = (start,) + (0,) * (len(shape) - 1)
-    return lax.slice(x, starts, (stop, *shape[1:]))
 
 
 def lead_with_one_axis(x: Value, axes: Sequence[int]) -> Value:
