@@ -269,6 +269,13 @@ def test_slopes_of_logistic_beyond_the_range_of_exp(dtype):
         assert [float(order(dtype(x))) for x in (-1000, 1000)] == [0, 0]
 
 
+@pytest.mark.parametrize("x", [-14, -12, -4, 4, 12])
+def test_slopes_of_logistic_in_float16_where_its_exponential_overflows(x):
+    found = float(autodiff.grad(lax.logistic)(np.float16(x)))
+    # Slopes that small are multiples of 6e-8.
+    assert found == pytest.approx(1 / (2 + 2 * np.cosh(x)), rel=2e-3, abs=6e-8)
+
+
 def test_higher_derivatives_of_tanh_and_logistic():
     third = autodiff.grad(autodiff.grad(autodiff.grad(lax.tanh)))
     second = autodiff.grad(autodiff.grad(lax.tanh))

@@ -52,15 +52,22 @@ def _log2_lower(ctx: Any, x: IrValue, *, accuracy: Any = None) -> IrValue:
 
 
 def _logistic_slope_lower(ctx: Any, x: IrValue) -> IrValue:
+    aval = ctx.avals_in[0]
+    if aval.dtype != np.float16:
+        return _logistic_slope(aval, x)
+    wide = aval.update(dtype=np.dtype(np.float32))  # exp(12) overflows, and the slope is 6e-6
+    return hlo.convert(_logistic_slope(wide, hlo.convert(x, wide)), aval)
+
+
+def _logistic_slope(aval: Any, x: IrValue) -> IrValue:
     """Compute ``s(x) s(-x)`` with ``s(-x) = s(x) exp(-x)``.
 
-    The compiler finds this exponential in s(x) and computes it once. Where it overflows, s(x) is 0;
-    in float16 it overflows before that.
+    The compiler finds this exponential in s(x) and computes it once. Where it overflows, s(x) is 0.
     """
-    aval, kind = ctx.avals_in[0], ctx.result_type
+    kind = hlo.ir_type(aval)
     s = hlo.op1("stablehlo.logistic", kind, [x])
     minus = hlo.op1("stablehlo.negate", kind, [x])
-    if aval.dtype.kind == "c" or aval.dtype == np.float16:
+    if aval.dtype.kind == "c":
         other = hlo.op1("stablehlo.logistic", kind, [minus])
         return hlo.op1("stablehlo.multiply", kind, [s, other])
     largest = hlo.full(aval, finfo(aval.dtype).max)
