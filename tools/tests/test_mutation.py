@@ -63,3 +63,38 @@ def test_which_suites_check_a_file():
     assert "packages/tans-lax/tests/test_sorting.py" in named
     assert "packages/tans-x/tests" in suites.tests_of("packages/tans-x/src/x/derivatives.py")
     assert suites.wide_tests_of("packages/tans-x/src/x/types.py")[0] == "packages/tans-x/tests"
+
+
+@pytest.mark.parametrize(
+    ("body", "test", "expected"),
+    [
+        ("return not x", "assert rule(False)", True),
+        ("return not x", "assert rule(False) or rule(True)", False),
+        ("while not x: pass", "rule(True)", True),  # without end under the fault
+        ("time.sleep(6 * (not x))", "rule(True); rule(False)", False),  # slow in either case
+    ],
+)
+def test_a_fault_is_caught_by_a_test_that_passes_without_it(
+    tmp_path, monkeypatch, body, test, expected
+):
+    monkeypatch.setattr(reached, "FOLDERS", ())
+    monkeypatch.setattr(suites, "LIMIT", 4)
+    root = tmp_path / "root"
+    source = f"import time\n\n\ndef rule(x):\n    {body}\n"
+    for place, text in {
+        "packages/tans-toy/src/tans_toy/types.py": source,
+        "packages/tans-toy/tests/test_toy.py": (
+            f"from tans_toy.types import rule\n\n\ndef test_rule():\n    {test}\n"
+        ),
+    }.items():
+        (root / place).parent.mkdir(parents=True)
+        (root / place).write_text(text)
+    for name in ("integration_tests", "tools"):
+        (root / name).mkdir()
+    at = source.index("not x")
+    fault = faults.Fault(
+        "packages/tans-toy/src/tans_toy/types.py", "negation", 5, at, at + 5, "not x", "(x)"
+    )
+    copy = suites.Copy(root, tmp_path / "copy", tmp_path / "kept")
+    assert copy.caught(fault, wide=False)[0] is expected
+    assert (tmp_path / "copy" / fault.path).read_text() == source
