@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from tans_core import Trace, is_value, recording_trace
 from tans_core import config_module as config
+from tans_core.state import set_current_trace
+from tans_core.trace import eval_trace
 from tans_xla import composite, device_put, jit, make_jaxpr
 
 
@@ -148,3 +151,35 @@ def test_an_array_as_static_argument_before_numpy_has_printed_any(run_python):
         print(kind_of(1.0, np.array(1, np.int8)))
     """)
     assert printed.strip() == "int8"
+
+
+def test_an_eager_transformation_works_on_a_whole_function(toys):
+    traces, bound = [], []
+
+    @composite(static_argnames=("times",), is_whole=True)
+    def wave(x, times=1):
+        traces.append(recording_trace() is not None)
+        if not is_value(x):
+            raise TypeError(f"given {x!r}")
+        for _ in range(times):
+            x = toys.sin(x)
+        return x
+
+    class Eager(Trace):
+        def process(self, primitive, args, params):
+            bound.append(primitive.name)
+            with set_current_trace(eval_trace):
+                return primitive.bind(*args, **params)
+
+    x = device_put(np.ones(3, np.float32))
+    with set_current_trace(Eager()):
+        out = wave(x, 2)
+        wave(x, times=2)
+        with pytest.raises(TypeError, match="given 'a'"):
+            wave("a")
+    np.testing.assert_allclose(out, np.sin(np.sin(np.ones(3))), rtol=1e-5)
+    assert bound == ["jit", "jit"]
+    assert traces == [True, False]
+    assert str(make_jaxpr(lambda x: wave(x, 2))(1.0)) == (
+        "{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = sin b in (c,) }"
+    )

@@ -68,7 +68,7 @@ def _plus(a: Array, shift: Array) -> Array:
     return a + shift if dtypes.is_complex(typeof(a).dtype) else lax.add(a, shift)
 
 
-@composite(static_argnames=("axis", "keepdims", "return_sign"))
+@composite(static_argnames=("axis", "keepdims", "return_sign"), is_whole=True)
 def logsumexp(
     a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: bool = False,
     return_sign: bool = False, where: ArrayLike | None = None,
@@ -107,7 +107,7 @@ def logsumexp(
     )
 
 
-@composite(static_argnames=("axis",))
+@composite(static_argnames=("axis",), is_whole=True)
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """Compute ``exp(x) / sum(exp(x))`` without overflow.
 
@@ -138,7 +138,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     return choose(where, lax.div(terms, total), zero)
 
 
-@composite(static_argnames=("axis",))
+@composite(static_argnames=("axis",), is_whole=True)
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """Compute the logarithm of `softmax` without overflow or loss of small values.
 

@@ -25,7 +25,7 @@ from tans_xla.sizes import max_size
 type Array = Any
 
 
-@composite(static_argnames=("extrapolate",))
+@composite(static_argnames=("extrapolate",), is_whole=True)
 def _interp(
     x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, *, extrapolate: tuple[bool, bool]
 ) -> Array:
@@ -95,7 +95,7 @@ def interp(
     return _interp(x, xp, fp, left, right, period, extrapolate=extrapolate)
 
 
-@composite(static_argnames=("axis",))
+@composite(static_argnames=("axis",), is_whole=True)
 def unwrap(
     p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * np.pi
 ) -> Array:

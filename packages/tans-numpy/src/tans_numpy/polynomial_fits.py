@@ -22,7 +22,7 @@ from tans_xla import composite
 type Array = Any
 
 
-@composite(static_argnames=("deg", "full", "cov"))
+@composite(static_argnames=("deg", "full", "cov"), is_whole=True)
 def polyfit(
     x: ArrayLike,
     y: ArrayLike,
@@ -145,7 +145,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     return _roots(p[int(filled[0]) if filled.size else p.size :])
 
 
-@composite
+@composite(is_whole=True)
 def _all_roots(p: Any) -> Array:
     n = typeof(p).shape[0]
     lead = argsort(p == 0)[0]
@@ -155,7 +155,7 @@ def _all_roots(p: Any) -> Array:
     return where(lax.iota(np.dtype(np.int32), n - 1) < n - 1 - lead, found, complex(np.nan, np.nan))
 
 
-@composite
+@composite(is_whole=True)
 def _roots(p: Any) -> Array:
     n = typeof(p).shape[0]
     if n < 2:

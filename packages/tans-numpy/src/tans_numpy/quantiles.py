@@ -277,7 +277,7 @@ nanpercentile = _plain(
 )
 
 
-@composite(static_argnames=(*_STATIC, "out_sharding"))
+@composite(static_argnames=(*_STATIC, "out_sharding"), is_whole=True)
 def percentile(
     a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None,

@@ -51,7 +51,7 @@ def _product(
     return _slide(a, v, mode=mode, precision=precision, dtype=dtype, convolve=convolve)
 
 
-@composite(static_argnames=("mode", "precision", "preferred_element_type"))
+@composite(static_argnames=("mode", "precision", "preferred_element_type"), is_whole=True)
 def convolve(
     a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Any = None,
     preferred_element_type: Any = None,
@@ -76,7 +76,7 @@ def convolve(
     return _product("convolve", a, v, mode, precision, preferred_element_type, True)
 
 
-@composite(static_argnames=("mode", "precision", "preferred_element_type"))
+@composite(static_argnames=("mode", "precision", "preferred_element_type"), is_whole=True)
 def correlate(
     a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None,
     preferred_element_type: Any = None,

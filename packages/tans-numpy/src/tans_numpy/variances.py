@@ -113,7 +113,7 @@ def _variance(
     return _var(a, ddof, mean, where, axes=axes, dtype=dtype, keepdims=bool(keepdims))
 
 
-@composite(static_argnames=(*STATIC, "dtype", "ddof", "correction"))
+@composite(static_argnames=(*STATIC, "dtype", "ddof", "correction"), is_whole=True)
 def var(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, *, where: ArrayLike | None = None, mean: ArrayLike | None = None,
@@ -138,7 +138,7 @@ def var(
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-@composite(static_argnames=(*STATIC, "dtype", "ddof", "correction"))
+@composite(static_argnames=(*STATIC, "dtype", "ddof", "correction"), is_whole=True)
 def std(
     a: ArrayLike, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0,
     keepdims: bool = False, *, where: ArrayLike | None = None, mean: ArrayLike | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, overload, override
 
-from tans_core import is_value, state
+from tans_core import is_value, recording_trace, state
 from tans_core.trace import eval_trace
 from tans_xla.composite_frame import python_frame
 from tans_xla.jit.dispatch import Jitted, make_cpp_function
@@ -21,7 +21,18 @@ from tans_xla.ref_checks import is_ref
 class _Composite(Jitted):
     """A function of arrays and static arguments."""
 
-    __slots__ = ()
+    __slots__ = ("is_whole",)
+
+    def inline(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a call under a trace: operation by operation, or as one where nothing is recorded."""
+        if self.is_whole and state.trace is not eval_trace and recording_trace() is None:
+            try:
+                call, program = self.trace(args, kwargs)
+            except (TypeError, ValueError):
+                pass  # what the function refuses it shows as it was given
+            else:
+                return program.out_tree.unflatten(self.bind(call, program))
+        return self.fun(*args, **kwargs)
 
     @override
     def trace(self, args: tuple, kwargs: dict, traced_for: str = "jit") -> tuple[Call, Program]:
@@ -54,7 +65,7 @@ class _Composite(Jitted):
     @override
     def _miss(self, args: tuple, kwargs: dict) -> tuple[Any, Any, bool]:
         if state.trace is not eval_trace:
-            return self.fun(*args, **kwargs), None, False
+            return self.inline(*args, **kwargs), None, False
         try:
             return super()._miss(args, kwargs)
         except TypeError as error:
@@ -111,9 +122,11 @@ def _static_arguments(
 def composite[F: Callable[..., Any]](fun: F, /) -> F: ...
 @overload
 def composite[F: Callable[..., Any]](
-    *, static_argnames: Sequence[str] = ()
+    *, static_argnames: Sequence[str] = (), is_whole: bool = False
 ) -> Callable[[F], F]: ...
-def composite(fun: Any = None, /, *, static_argnames: Sequence[str] = ()) -> Any:
+def composite(
+    fun: Any = None, /, *, static_argnames: Sequence[str] = (), is_whole: bool = False
+) -> Any:
     """Compile `fun` as one unit when it is called on concrete arrays.
 
     Its own checks and choices by type run while it is traced, so a known call pays for none.
@@ -122,11 +135,14 @@ def composite(fun: Any = None, /, *, static_argnames: Sequence[str] = ()) -> Any
       fun: a function of arrays (any shape and dtype) and static arguments.
       static_argnames: names of arguments that are Python values, given by position or name. A call
         with one that can't be hashed runs `fun` itself, operation by operation.
+      is_whole: whether transformations that run eagerly work on the function as one call, so that
+        its many operations are not compiled each for itself.
     """
     if fun is None:
-        return functools.partial(composite, static_argnames=static_argnames)
+        return functools.partial(composite, static_argnames=static_argnames, is_whole=is_whole)
     positions, names = _static_arguments(fun, static_argnames)
     jitted = _Composite(fun, JitOptions(static_argnums=positions, static_argnames=names))
+    jitted.is_whole = is_whole
     compiled = make_cpp_function(jitted)
     compiled._jitted = jitted
 

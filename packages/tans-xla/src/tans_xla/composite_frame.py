@@ -45,7 +45,7 @@ def python_frame(fun: Any, jitted: Any, compiled: Any) -> Callable[..., Any]:
         "_state": state,
         "_evaluation": eval_trace,
         "_Array": ArrayImpl,
-        "_fun": fun,
+        "_fun": jitted.inline if jitted.is_whole else fun,
         "_compiled": compiled,
         "_is_hashable": jitted.has_hashable_statics,
     }

@@ -16,7 +16,7 @@ from tans_xla import composite
 type Array = Any
 
 
-@composite(static_argnames=("upper", "symmetrize_input"))
+@composite(static_argnames=("upper", "symmetrize_input"), is_whole=True)
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """Factor Hermitian positive-definite matrices as ``L @ L^H``, or ``U^H @ U``.
 
@@ -47,7 +47,7 @@ def _cholesky(a: Array, *, upper: bool, symmetrize_input: bool) -> Array:
     return adjoint(factor) if upper else factor
 
 
-@composite(static_argnames=("mode",))
+@composite(static_argnames=("mode",), is_whole=True)
 def qr(a: ArrayLike, mode: str = "reduced") -> Array | QRResult:
     """Factor matrices as ``Q @ R`` with orthonormal columns and an upper triangle.
 
@@ -89,7 +89,9 @@ def _qr(a: Array, *, mode: str) -> Any:
     return upper_part(r) if mode == "r" else (q, r)
 
 
-@composite(static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index"))
+@composite(
+    static_argnames=("full_matrices", "compute_uv", "hermitian", "subset_by_index"), is_whole=True
+)
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,

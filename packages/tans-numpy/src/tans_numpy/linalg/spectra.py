@@ -19,7 +19,7 @@ from tans_xla.sizes import max_size
 type Array = Any
 
 
-@composite(static_argnames=("UPLO", "symmetrize_input"))
+@composite(static_argnames=("UPLO", "symmetrize_input"), is_whole=True)
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Factor Hermitian matrices as ``V @ diag(w) @ V^H``.
 
@@ -55,7 +55,7 @@ def _eigh(a: Array, *, lower: bool, symmetrize_input: bool) -> tuple[Array, Arra
     return w, v
 
 
-@composite(static_argnames=("UPLO", "symmetrize_input"))
+@composite(static_argnames=("UPLO", "symmetrize_input"), is_whole=True)
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """Compute the eigenvalues of Hermitian matrices, ascending; arguments as for `eigh`.
 
@@ -98,13 +98,13 @@ def eigvals(a: ArrayLike) -> Array:
     return _eig(a, vectors=False)[0]
 
 
-@composite(static_argnames=("vectors",))
+@composite(static_argnames=("vectors",), is_whole=True)
 def _eig(a: Array, *, vectors: bool) -> list[Array]:
     (a,) = promote_dtypes_inexact("linalg.eig", a)
     return lax_linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=vectors)
 
 
-@composite
+@composite(is_whole=True)
 def svdvals(x: ArrayLike, /) -> Array:
     """Compute singular values, descending; argument and errors as for `svd`.
 
@@ -116,7 +116,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     return out
 
 
-@composite(static_argnames=("hermitian",))
+@composite(static_argnames=("hermitian",), is_whole=True)
 def matrix_rank(
     M: ArrayLike,
     rtol: ArrayLike | None = None,

@@ -35,7 +35,7 @@ from tans_xla.sizes import max_size, min_size
 type Array = Any
 
 
-@composite
+@composite(is_whole=True)
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Solve ``a @ x = b``.
 
@@ -85,7 +85,7 @@ def solve_by_lu(a: Array, b: Array) -> Array:
     return triangular_solve(factors, y, **left)
 
 
-@composite
+@composite(is_whole=True)
 def inv(a: ArrayLike) -> Array:
     """Invert matrices; inf or nan where they are singular.
 
@@ -105,7 +105,7 @@ def inv(a: ArrayLike) -> Array:
     return solve_by_lu(a, identity_like(a))
 
 
-@composite(static_argnames=("hermitian",))
+@composite(static_argnames=("hermitian",), is_whole=True)
 def pinv(
     a: ArrayLike,
     rtol: ArrayLike | None = None,
@@ -159,7 +159,7 @@ def _pinv(a: Array, rtol: Any, *, hermitian: bool) -> Array:
     return lax_pinv(a, lax.stop_gradient(rtol), hermitian=hermitian)
 
 
-@composite
+@composite(is_whole=True)
 def det(a: ArrayLike) -> Array:
     """Compute determinants; the derivatives are right for singular matrices too.
 
@@ -204,12 +204,12 @@ def _small_det(a: Array, n: int) -> Array:
     return lax.add(lax.sub(first, second), third)
 
 
-@composite(static_argnames=("method",))
+@composite(static_argnames=("method",), is_whole=True)
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Compute sign and logarithm of the magnitude of determinants, without overflow.
 
     Args:
-      a: ``[..., n, n]``; integers become the default float.
+      a: ``[..., n, n]``; integers become the default float. Half precision up to n = 2.
       method: "lu" (the default) or "qr", the factorization.
 
     Returns:
@@ -238,12 +238,16 @@ def _slogdet(a: Array, *, method: str) -> tuple[Array, Array]:
     if method == "qr":
         q, r = qr(a)
         return _sign_and_log(diagonal(r), lax_det(q))
+    dtype = typeof(a).dtype
+    if dtype.itemsize < 4 and typeof(a).shape[-1] <= 2:  # which no factorization takes
+        wide = _slogdet(lax.convert_element_type(a, np.dtype(np.float32)), method=method)
+        sign, log = (lax.convert_element_type(x, dtype) for x in wide)
+        return sign, log
     factors, pivots, _ = lu(a)
     aval = typeof(pivots)
     rows = lax.broadcasted_iota(aval.dtype, aval.shape, aval.ndim - 1)
     moved = lax.convert_element_type(lax.ne(pivots, rows), np.int32)
     odd = lax.rem(lax.reduce_sum(moved, (aval.ndim - 1,)), np.int32(2))
-    dtype = typeof(factors).dtype
     parity = lax.sub(dtype.type(1), lax.mul(dtype.type(2), lax.convert_element_type(odd, dtype)))
     return _sign_and_log(diagonal(factors), parity)
 
@@ -298,7 +302,7 @@ def lstsq(
     return x, residuals, rank, s
 
 
-@composite
+@composite(is_whole=True)
 def _lstsq(a: Array, b: Array, rcond: Any) -> tuple[Array, Array, Array, Array]:
     a, b = map(strong, promote_dtypes_inexact("linalg.lstsq", a, b))
     m, n = typeof(a).shape
