@@ -98,3 +98,21 @@ def test_compiled_and_mapped_gradients(name):
     np.testing.assert_allclose(tans.jit(pull)(x), pull(x), rtol=1e-12)
     both = tans.vmap(pull)(jnp.stack([x, other]))
     np.testing.assert_allclose(both, np.stack([pull(x), pull(other)]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("fold", "best"), [(lax.pmax, 7.0), (lax.pmin, -2.0)])
+def test_the_slope_of_an_extremum_is_the_mean_over_the_places_that_attain_it(fold, best):
+    x = jnp.array([best, 1.0, best, 3.0])
+    tangents = jnp.array([2.0, 30.0, 6.0, 50.0])
+
+    def slope(v, t):
+        return tans.jvp(lambda v: fold(v, "i"), (v,), (t,))
+
+    values, slopes = tans.vmap(slope, axis_name="i")(x, tangents)
+    assert values.tolist() == [best] * 4
+    assert slopes.tolist() == [4.0] * 4
+
+    def loss(v):
+        return tans.vmap(lambda v: fold(v, "i"), axis_name="i", out_axes=None)(v)
+
+    assert tans.grad(loss)(x).tolist() == [0.5, 0, 0.5, 0]

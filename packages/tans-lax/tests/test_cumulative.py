@@ -108,6 +108,18 @@ def test_gradient_of_cumprod_is_exact_with_zeros():
     assert jacobian(lax.cumprod, x) == [[1, 0, 0], [0, 2, 0], [0, 6, 0]]
 
 
+def test_complex_cumlogsumexp_is_the_principal_logarithm_where_it_is_differentiated():
+    from tans_autodiff import jvp
+
+    x = np.array([1 + 3j, 2 + 8j, 0 - 9j, -1 + 4j], np.complex64)
+    sums = np.cumsum(np.exp(x.astype(np.complex128)))
+    for i, tangent in enumerate(np.eye(4, dtype=np.complex64)):
+        value, slope = jvp(lax.cumlogsumexp, (x,), (tangent,))
+        np.testing.assert_allclose(value, np.log(sums), rtol=1e-5)
+        expected = np.where(np.arange(4) < i, 0, np.exp(x[i]) / sums)
+        np.testing.assert_allclose(slope, expected, rtol=1e-4, atol=1e-6)
+
+
 def test_ties_share_gradients_pairwise():
     x = np.array([1, 1, 2], np.float32)
     assert jacobian(lax.cummax, x) == [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]

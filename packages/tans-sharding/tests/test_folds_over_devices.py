@@ -119,3 +119,23 @@ def test_pseudoinverses_of_sharded_stacks(mesh: Any) -> None:
     np.testing.assert_allclose(found, np.linalg.pinv(stack.astype(np.float64)), atol=1e-5)
     gradient = tans.grad(lambda a: jnp.linalg.pinv(a).sum())
     np.testing.assert_allclose(gradient(place(stack, "X")), gradient(stack), atol=1e-4)
+
+
+@pytest.mark.parametrize("left_side", [True, False])
+def test_right_hand_sides_of_a_triangular_system_stay_where_they_are(
+    mesh: Any, left_side: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    a = np.tril(rng.normal(size=(4, 4)) + 4 * np.eye(4)).astype(np.float32)
+    b = rng.normal(size=(4, 4)).astype(np.float32)
+    free, bound = (P(None, "X"), P("X")) if left_side else (P("X"), P(None, "X"))
+
+    def solve(b: Any) -> Any:
+        return lax.linalg.triangular_solve(a, b, left_side=left_side, lower=True)
+
+    found = solve(tans.reshard(b, free))
+    assert tans.typeof(found).sharding.spec == tans.reshard(b, free).sharding.spec
+    expected = np.linalg.solve(a, b) if left_side else np.linalg.solve(a.T, b.T).T
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    with pytest.raises(tans.errors.ShardingTypeError, match="Only the batch dimensions"):
+        solve(tans.reshard(b, bound))
