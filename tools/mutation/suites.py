@@ -81,7 +81,7 @@ class Copy:
                     break
                 if code < 0:
                     if self._pytest(folder, [*out, *arguments], limit)[0] >= 0:
-                        return True, text
+                        return True, " ".join(text.split())[-90:]
                     break  # they take so long without the fault too
                 failed = FAILED.findall(text)
                 if not failed:
