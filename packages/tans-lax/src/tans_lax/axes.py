@@ -1,10 +1,9 @@
 """Checks of axis arguments, shared by the families that reduce, scan, sort or window an axis."""
 
-import operator
 from collections.abc import Iterable
 
 from tans_core import ShapedArray
-from tans_xla.sizes import Size, as_size
+from tans_xla.sizes import Size, as_int, as_ints, as_sizes
 
 
 def axis_tuple(name: str, axes: Iterable[int]) -> tuple[int, ...]:
@@ -14,7 +13,7 @@ def axis_tuple(name: str, axes: Iterable[int]) -> tuple[int, ...]:
       TypeError: `axes` is not an iterable of integers.
     """
     try:
-        return tuple(map(operator.index, axes))
+        return as_ints(axes)
     except TypeError:
         raise TypeError(
             f"{name}: given axes {axes!r} of type {type(axes).__name__}, expected a sequence of "
@@ -29,7 +28,7 @@ def size_tuple(name: str, shape: Iterable[Size]) -> tuple[Size, ...]:
       TypeError: `shape` is not an iterable of sizes.
     """
     try:
-        return tuple(map(as_size, shape))
+        return as_sizes(shape)
     except TypeError:
         raise TypeError(
             f"{name}: given the shape {shape!r} of type {type(shape).__name__}, expected a "
@@ -78,7 +77,7 @@ def canonical_axis(name: str, axis: int, aval: ShapedArray) -> int:
     Raises:
       ValueError: the axis is out of range.
     """
-    axis = operator.index(axis)
+    axis = as_int(axis)
     counted = axis + aval.ndim if -aval.ndim <= axis < 0 else axis
     check_axis(name, counted, aval)
     return counted

@@ -10,6 +10,7 @@ from tans_core import dtypes, typeof
 from tans_lax.mesh.specs import partitions_like
 from tans_lax.sizes import size_value
 from tans_numpy.creation import requested_dtype
+from tans_numpy.dims import diagonal_offset
 from tans_numpy.indexing import take
 from tans_numpy.manipulation import moveaxis, ravel
 from tans_numpy.operands import (
@@ -62,7 +63,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
       k: static diagonal; positive is above the main one.
     """
     _check_matrix(m, "tril")
-    return _triangle(m, k=operator.index(k), lower=True)
+    return _triangle(m, k=diagonal_offset(k), lower=True)
 
 
 @composite(static_argnames=("k",))
@@ -74,7 +75,7 @@ def triu(m: ArrayLike, k: int = 0) -> Array:
       k: static diagonal; positive is above the main one.
     """
     _check_matrix(m, "triu")
-    return _triangle(m, k=operator.index(k), lower=False)
+    return _triangle(m, k=diagonal_offset(k), lower=False)
 
 
 @composite(static_argnames=("shape", "k", "dtype"))
@@ -87,7 +88,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:
     """Return a matrix with ones at and below the k-th diagonal."""
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "tri")
     shape = (as_size(N), as_size(N if M is None else M))
-    return _tri(shape=shape, k=operator.index(k), dtype=target)
+    return _tri(shape=shape, k=diagonal_offset(k), dtype=target)
 
 
 def _diagonal(a: Array, *, offset: int) -> Array:

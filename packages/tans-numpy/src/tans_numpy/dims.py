@@ -1,6 +1,7 @@
 """Putting dimensions back and repeating along them, on values of one program."""
 
-from typing import Any
+import operator
+from typing import Any, Final
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from tans_core import ArrayImpl, typeof
 from tans_lax.mesh.specs import partitions_like
 
 type Array = Any
+
+_FAR: Final = 1 << 30
 
 
 def sizes_of(shape: Any) -> Any:
@@ -50,3 +53,8 @@ def repeat_cases(which: Any, *cases: Any, shape: tuple[int, ...]) -> list[Any]:
     if typeof(which).shape:
         which = repeat_to(which, shape, sharding and partitions_like(repeated[0]))
     return [which, *repeated]
+
+
+def diagonal_offset(k: Any) -> int:
+    """Return the number of a diagonal as an int that can be added to rows; far ones are near."""
+    return max(-_FAR, min(operator.index(k), _FAR))

@@ -105,7 +105,7 @@ def insert(
 
     Args:
       arr: any shape.
-      obj: int, slice or integers, static: positions in `arr`.
+      obj: int, slice or integers, static: positions in `arr`; those beyond an end are at the end.
       values: what to insert; broadcast to the inserted part.
       axis: the dimension; None inserts into the flattened array.
 
@@ -136,7 +136,7 @@ def insert(
 
 def _sources(places: np.ndarray, n: int) -> np.ndarray:
     """Return which of `n` old and then the new elements is where, with new ones at places."""
-    places = np.where(places < 0, places + n, places)
+    places = np.clip(np.where(places < 0, places + n, places), 0, n)
     count = len(places)
     order = np.argsort(places, kind="stable")
     target = np.empty(count, np.int64)

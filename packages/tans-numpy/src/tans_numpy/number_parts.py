@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import finfo, issubdtype
+from tans_numpy.aliases import alias
 from tans_numpy.creation import asarray
 from tans_numpy.operands import (
     ArrayLike,
@@ -59,7 +60,7 @@ def conjugate(x: ArrayLike, /) -> Array:
     return lax.conj(x) if dtypes.is_complex(typeof(x).dtype) else asarray(x)
 
 
-conj = conjugate
+conj = alias(conjugate, "conj")
 
 
 @composite(static_argnames=("deg",))

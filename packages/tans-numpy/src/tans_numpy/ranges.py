@@ -13,7 +13,7 @@ from tans_core.errors import ConcretizationTypeError
 from tans_core.promotion import result_type
 from tans_lax.sizes import size_value
 from tans_numpy.creation import as_shape, asarray, requested_dtype
-from tans_numpy.dims import repeat_to
+from tans_numpy.dims import diagonal_offset, repeat_to
 from tans_numpy.manipulation import broadcast_arrays, moveaxis
 from tans_numpy.operands import ArrayLike, check_arraylike, to_inexact
 from tans_numpy.ufuncs.exponential import log10
@@ -291,7 +291,7 @@ def eye(
         raise ValueError(f"eye: given the shape {shape}, expected sizes of at least 0.")
     target = dtypes.default_float() if dtype is None else requested_dtype(dtype, "eye")
     try:
-        k = operator.index(_concrete(k, "eye", "k"))
+        k = diagonal_offset(_concrete(k, "eye", "k"))
     except TypeError:
         raise ValueError(f"eye: given k={k!r}, expected an integer. Round it first.") from None
     out = _eye(shape=shape, k=k, dtype=target)

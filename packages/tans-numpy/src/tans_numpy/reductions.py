@@ -10,6 +10,7 @@ import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
 from tans_lax.sizes import size_value
+from tans_numpy.aliases import alias
 from tans_numpy.creation import requested_dtype
 from tans_numpy.dims import keep_dims
 from tans_numpy.manipulation import broadcast_to
@@ -215,8 +216,10 @@ def _extremum_like(kind: str, summary: str) -> Callable[..., Array]:
     return composite(static_argnames=STATIC)(reduction)
 
 
-max = amax = _extremum_like("max", "Return the largest element; nan if there is one.")
-min = amin = _extremum_like("min", "Return the smallest element; nan if there is one.")
+max = _extremum_like("max", "Return the largest element; nan if there is one.")
+amax = alias(max, "amax")
+min = _extremum_like("min", "Return the smallest element; nan if there is one.")
+amin = alias(min, "amin")
 
 
 def _logical(a: Array, where: Any, *, axes: tuple, keepdims: bool, kind: str) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_numpy.aliases import alias
 from tans_numpy.creation import asarray
 from tans_numpy.operands import ArrayLike, check_arraylike, scalar_like
 from tans_xla import composite
@@ -111,4 +112,4 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     return _round(a, decimals=operator.index(decimals))
 
 
-around = round
+around = alias(round, "around")

@@ -5,7 +5,7 @@ from tans_core import require_interface
 _INTERFACE_BUILT_FOR = 1
 require_interface("tans-xla", built_for=_INTERFACE_BUILT_FOR)
 
-from tans_xla import array, evaluate  # noqa: E402  (after the handshake)
+from tans_xla import array, evaluate, tracer_methods  # noqa: E402  (after the handshake)
 from tans_xla.api import eval_shape, make_jaxpr, named_call  # noqa: E402
 from tans_xla.backend import (  # noqa: E402
     default_backend,
@@ -27,6 +27,7 @@ from tans_xla.stages import Compiled, Lowered, Traced  # noqa: E402
 from tans_xla.transfer import block_until_ready, device_get, device_put  # noqa: E402
 
 evaluate.install()
+tracer_methods.install()
 
 __all__ = [
     "Compiled",

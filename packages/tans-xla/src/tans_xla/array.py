@@ -13,7 +13,7 @@ import numpy as np
 from tans_core import values
 from tans_core.trace import Tracer
 from tans_core.types import ShapedArray
-from tans_xla import dlpack, shards, wide_arrays
+from tans_xla import dispatch_object, dlpack, shards, wide_arrays
 from tans_xla._jaxlib import (
     ArrayImpl,
     Device,
@@ -205,6 +205,17 @@ def _to_device(self: ArrayImpl, device: Any, *, stream: Any = None) -> ArrayImpl
     return device_put(self, device)
 
 
+_free: Final = ArrayImpl.delete
+
+
+def _delete(self: ArrayImpl, *args: Any, **kwargs: Any) -> None:
+    """Free the buffer; the array can't be used any more."""
+    if getattr(self, "_is_captured", False):
+        # C++ would run the calls that hold the array; Python says what is wrong with them.
+        dispatch_object.forget_known_calls()
+    _free(self, *args, **kwargs)
+
+
 _METHODS: Final[dict[str, Any]] = {
     "_tans_owner": True,
     "__array__": _as_numpy,
@@ -234,6 +245,7 @@ _METHODS: Final[dict[str, Any]] = {
     "copy_to_host_async": _copy_to_host_async,
     "addressable_data": shards.addressable_data,
     "_fitting": wide_arrays.fitting,
+    "delete": _delete,
 }
 # A getter made of C functions saves a Python frame per access.
 _PROPERTIES: Final[dict[str, Any]] = {

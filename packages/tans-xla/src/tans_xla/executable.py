@@ -166,6 +166,8 @@ class Executable:
         # C++ raises a failed collective as ValueError; through Python it is a JaxRuntimeError.
         if self._spans_processes and self.placement.devices[0].platform == "cpu":
             return None
+        for c in consts:
+            c._is_captured = True
         outs, out_tree = dispatch_registry.flatten(result)
         if any(type(x) is not ArrayImpl for x in outs):
             return None  # values of an extended dtype that the registry can't wrap

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
 from tans_core.errors import InconclusiveDimensionOperation
+from tans_core.trace import Tracer
 
 type Size = Any  # an int or a symbolic size
 
@@ -32,7 +33,81 @@ def as_size(x: Any) -> Size:
     Raises:
       TypeError: `x` is not an integer.
     """
-    return x if type(x) is int or is_symbolic(x) else operator.index(x)
+    return x if type(x) is int or is_symbolic(x) else as_int(x)
+
+
+def as_int(x: Any) -> int:
+    """Return an integer as a Python int.
+
+    Raises:
+      TypeError: `x` is not an integer; ConcretizationTypeError where it is traced.
+    """
+    if type(x) is int:
+        return x
+    if not hasattr(x, "__index__"):
+        raise TypeError(
+            f"given {_shown(x)} of type {type(x).__name__}, expected an integer. Convert it with "
+            "int(x), and pass tuples only where several integers are asked for."
+        )
+    try:
+        return operator.index(x)
+    except TypeError as error:
+        if isinstance(x, Tracer):
+            raise
+        raise TypeError(
+            f"given {_shown(x)} of type {type(x).__name__}, expected an integer ({error}). Convert "
+            "it with int(x)."
+        ) from None
+
+
+def as_sizes(values: Any) -> tuple[Size, ...]:
+    """Return a shape, or other sizes, as a tuple; symbolic sizes stay as they are.
+
+    Raises:
+      TypeError: `values` is not a sequence of integers.
+    """
+    return tuple(map(as_size, _several(values)))
+
+
+def as_size_groups(values: Any, count: int) -> tuple[Any, ...]:
+    """Return pairs or triples of sizes, such as paddings, as tuples.
+
+    Raises:
+      TypeError: `values` is not a sequence of sequences of integers.
+      ValueError: one has another length than `count`.
+    """
+    groups = tuple(as_sizes(group) for group in _several(values))
+    wrong = next((g for g in groups if len(g) != count), None)
+    if wrong is not None:
+        raise ValueError(
+            f"given {wrong} among the paddings {groups}, expected {count} integers for each "
+            "dimension. Write (0, 0) or (0, 0, 0) where nothing is added."
+        )
+    return groups
+
+
+def as_ints(values: Any) -> tuple[int, ...]:
+    """Return several integers, such as axes, as a tuple.
+
+    Raises:
+      TypeError: `values` is not a sequence of integers.
+    """
+    return tuple(map(as_int, _several(values)))
+
+
+def _several(values: Any) -> Any:
+    single = isinstance(values, str | bytes) or getattr(values, "ndim", 1) == 0
+    if hasattr(values, "__iter__") and not single:
+        return values
+    raise TypeError(
+        f"given {_shown(values)} of type {type(values).__name__}, expected a sequence of integers. "
+        "For a single one write (x,)."
+    )
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def max_size(a: Size, b: Size) -> Size:

@@ -1,9 +1,9 @@
 """Approximate search for the largest or smallest elements, which TPUs do at full speed."""
 
-import operator
 from typing import Any, Final
 
 from tans_core import Array, Primitive
+from tans_xla.sizes import as_int
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
@@ -50,11 +50,11 @@ def approx_max_k(
     """
     values, indices = approx_top_k_p.bind(
         operand,
-        k=operator.index(k),
-        reduction_dimension=operator.index(reduction_dimension),
+        k=as_int(k),
+        reduction_dimension=as_int(reduction_dimension),
         recall_target=float(recall_target),
         is_max_k=True,
-        reduction_input_size_override=operator.index(reduction_input_size_override),
+        reduction_input_size_override=as_int(reduction_input_size_override),
         aggregate_to_topk=bool(aggregate_to_topk),
     )
     return [values, indices]
@@ -77,11 +77,11 @@ def approx_min_k(
     """
     values, indices = approx_top_k_p.bind(
         operand,
-        k=operator.index(k),
-        reduction_dimension=operator.index(reduction_dimension),
+        k=as_int(k),
+        reduction_dimension=as_int(reduction_dimension),
         recall_target=float(recall_target),
         is_max_k=False,
-        reduction_input_size_override=operator.index(reduction_input_size_override),
+        reduction_input_size_override=as_int(reduction_input_size_override),
         aggregate_to_topk=bool(aggregate_to_topk),
     )
     return [values, indices]

@@ -1,14 +1,13 @@
 """Operations that join, part and pad arrays: concatenate, split, pad, stack, unstack, tile."""
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, Final
 
 from tans_core import Primitive, typeof
 from tans_lax.axes import canonical_axis
 from tans_lax.elementwise.operands import PYTHON_SCALARS, adapt
 from tans_lax.shape import unchanged
-from tans_xla.sizes import as_size
+from tans_xla.sizes import as_int, as_size_groups, as_sizes
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -43,7 +42,7 @@ def concatenate(operands: Sequence[Value], dimension: int) -> Value:
         )
     if len(operands) == 1 and 0 <= dimension < typeof(operands[0]).ndim:
         return unchanged(operands[0])
-    return concatenate_p.bind(*operands, dimension=index(dimension))
+    return concatenate_p.bind(*operands, dimension=as_int(dimension))
 
 
 def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> list[Value]:
@@ -65,7 +64,7 @@ def split(operand: Value, sizes: Sequence[int], axis: int = 0) -> list[Value]:
       [[0], [1, 2]]
     """
     axis = canonical_axis("split", axis, typeof(operand))
-    return split_p.bind(operand, sizes=tuple(map(as_size, sizes)), axis=axis)
+    return split_p.bind(operand, sizes=as_sizes(sizes), axis=axis)
 
 
 def pad(
@@ -89,7 +88,7 @@ def pad(
     """
     if type(padding_value) in PYTHON_SCALARS:
         operand, padding_value = adapt(operand, padding_value)
-    config = tuple((as_size(a), as_size(b), as_size(c)) for a, b, c in padding_config)
+    config = as_size_groups(padding_config, 3)
     return pad_p.bind(operand, padding_value, padding_config=config)
 
 
@@ -155,4 +154,4 @@ def tile(operand: Value, reps: Sequence[int]) -> Value:
       >>> lax.tile(np.arange(2), (2,)).tolist()
       [0, 1, 0, 1]
     """
-    return tile_p.bind(operand, reps=tuple(map(as_size, reps)))
+    return tile_p.bind(operand, reps=as_sizes(reps))

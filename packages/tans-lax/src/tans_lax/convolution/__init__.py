@@ -22,6 +22,7 @@ from tans_lax.convolution.dimensions import (
     transposed_padding,
 )
 from tans_lax.windows.padding import canonical_padding, dilated_size, padtype_to_pads
+from tans_xla.sizes import as_ints
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 type DTypeLike = Any
@@ -95,9 +96,9 @@ def conv_general_dilated(
     lhs_shape, rhs_shape = typeof(lhs).shape, typeof(rhs).shape
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     ones = (1,) * (len(lhs_shape) - 2)
-    strides = _sizes(window_strides)
-    lhs_dilation = ones if lhs_dilation is None else _sizes(lhs_dilation)
-    rhs_dilation = ones if rhs_dilation is None else _sizes(rhs_dilation)
+    strides = as_ints(window_strides)
+    lhs_dilation = ones if lhs_dilation is None else as_ints(lhs_dilation)
+    rhs_dilation = ones if rhs_dilation is None else as_ints(rhs_dilation)
     if isinstance(padding, str):
         padding = _named_padding(
             padding, lhs_shape, rhs_shape, strides, lhs_dilation, rhs_dilation, numbers
@@ -108,7 +109,7 @@ def conv_general_dilated(
         lhs,
         rhs,
         window_strides=strides,
-        padding=canonical_padding(padding),
+        padding=_explicit_padding(padding),
         lhs_dilation=lhs_dilation,
         rhs_dilation=rhs_dilation,
         dimension_numbers=numbers,
@@ -120,8 +121,14 @@ def conv_general_dilated(
     )
 
 
-def _sizes(sizes: Sizes) -> tuple[int, ...]:
-    return tuple(map(int, sizes))
+def _explicit_padding(padding: Any) -> Any:
+    try:
+        return canonical_padding(padding)
+    except TypeError as error:
+        raise ValueError(
+            f"conv_general_dilated: given padding={padding!r}, expected a name or a pair of "
+            f"integers (below, above) for each spatial dimension ({error})."
+        ) from None
 
 
 def _named_padding(
@@ -262,7 +269,7 @@ def conv_transpose(
         dimension_numbers = (f"N{space}C", f"{space}IO", f"N{space}C")
     rhs_shape = typeof(rhs).shape
     numbers = conv_dimension_numbers(typeof(lhs).shape, rhs_shape, dimension_numbers)
-    rhs_dilation = (1,) * (ndim - 2) if rhs_dilation is None else _sizes(rhs_dilation)
+    rhs_dilation = (1,) * (ndim - 2) if rhs_dilation is None else as_ints(rhs_dilation)
     kernel = list(map(dilated_size, (rhs_shape[d] for d in numbers.rhs_spec[2:]), rhs_dilation))
     if isinstance(padding, str):
         padding = [transposed_padding(k, s, padding) for k, s in zip(kernel, strides, strict=True)]
@@ -322,7 +329,7 @@ def conv_general_dilated_patches(
       [[[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]]
     """
     aval = typeof(lhs)
-    filter_shape = _sizes(filter_shape)
+    filter_shape = as_ints(filter_shape)
     numbers = conv_dimension_numbers(aval.shape, (1, 1, *filter_shape), dimension_numbers)
     features = aval.shape[numbers.lhs_spec[1]]
     # Output feature (f, p) reads position p of feature f: one unit kernel for each position.

@@ -1,7 +1,6 @@
 """Arrays from a shape: iota, empty, full, full_like."""
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from tans_lax.conversion import convert_element_type, convert_element_type_p
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
 from tans_lax.mesh.states import cast_to_type, has_states, vary_like
 from tans_lax.shape import broadcast_in_dim_p
-from tans_xla.sizes import as_size
+from tans_xla.sizes import as_int, as_ints, as_size, as_sizes
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Shape = Sequence[int]
@@ -64,8 +63,8 @@ def broadcasted_iota(
     """
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
-        shape=tuple(map(as_size, shape)),
-        dimension=index(dimension),
+        shape=as_sizes(shape),
+        dimension=as_int(dimension),
         sharding=out_sharding,
     )
 
@@ -86,7 +85,7 @@ def empty(shape: Shape, dtype: DTypeLike, *, out_sharding: Any = None) -> Value:
       (2,)
     """
     return empty_p.bind(
-        shape=tuple(map(as_size, shape)),
+        shape=as_sizes(shape),
         dtype=dtypes.canonicalize(dtype),
         out_sharding=out_sharding,
     )
@@ -118,7 +117,7 @@ def full(
         )
     if dtype is not None:
         fill_value = _as_strong(fill_value, aval, dtypes.canonicalize(dtype))
-    shape = (as_size(shape),) if hasattr(shape, "__index__") else tuple(map(as_size, shape))
+    shape = (as_size(shape),) if hasattr(shape, "__index__") else as_sizes(shape)
     return broadcast_in_dim_p.bind(
         fill_value, shape=shape, broadcast_dimensions=(), sharding=sharding
     )
@@ -132,7 +131,13 @@ def _as_strong(value: Value, aval: ShapedArray, dtype: Any) -> Value:
         words = issubdtype(aval.dtype, np.integer)
         return dtype.full((), value) if words else convert_element_type(value, dtype)
     if type(value) in PYTHON_SCALARS or type(value) is bool:
-        return dtype.type(value)
+        try:
+            return dtype.type(value)
+        except OverflowError:
+            raise OverflowError(
+                f"lax.full: given the Python integer {value} as fill_value, expected one that "
+                f"{dtype} holds. Choose a wider dtype; for 64 bits enable x64."
+            ) from None
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=False, sharding=None)
 
 
@@ -164,7 +169,7 @@ def full_like(
         aval = typeof(x) if is_value(x) else ShapedArray(x.shape, x.dtype)
     if sharding is None and shape is None:
         sharding = _sharding_of(aval)
-    shape = aval.shape if shape is None else tuple(map(index, shape))
+    shape = aval.shape if shape is None else as_ints(shape)
     if dtype is None and type(fill_value) in PYTHON_SCALARS:
         value = _like(aval, fill_value)
         out = broadcast_in_dim_p.bind(
@@ -212,7 +217,7 @@ def shape_as_value(shape: Shape) -> Value:
       >>> lax.shape_as_value((2, 3)).tolist()
       [2, 3]
     """
-    return np.asarray(tuple(map(index, shape)), dtypes.default_int())
+    return np.asarray(as_ints(shape), dtypes.default_int())
 
 
 def _like(aval: Any, value: complex) -> Value:

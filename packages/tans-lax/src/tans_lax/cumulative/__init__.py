@@ -1,9 +1,9 @@
 """Cumulative reductions along one axis: running sum, product, extrema and log-sum-exp."""
 
-import operator
 from typing import Any, Final
 
 from tans_core import Array, Primitive
+from tans_xla.sizes import as_int
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 
@@ -15,7 +15,7 @@ cumlogsumexp_p: Final = Primitive("cumlogsumexp", family=__name__)
 
 
 def _bind(primitive: Primitive, operand: ArrayLike, axis: int, reverse: bool) -> Array:
-    return primitive.bind(operand, axis=operator.index(axis), reverse=bool(reverse))
+    return primitive.bind(operand, axis=as_int(axis), reverse=bool(reverse))
 
 
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:

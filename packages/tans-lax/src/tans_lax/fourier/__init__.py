@@ -1,7 +1,6 @@
 """Discrete Fourier transforms over the last dimensions."""
 
 import enum
-import operator
 from collections.abc import Sequence
 from typing import Any, Final, Self, override
 
@@ -9,7 +8,7 @@ from tans_core import Array, Primitive, typeof
 from tans_core.dtypes import is_complex
 from tans_lax.conversion import convert_element_type
 from tans_lax.elementwise.complex_parts import complex
-from tans_xla.sizes import has_symbolic
+from tans_xla.sizes import as_sizes, has_symbolic
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
@@ -74,13 +73,14 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
         x = convert_element_type(x, "float32")
     elif kind is FftType.IRFFT and dtype.kind in "biuf":
         x = _as_complex(x, dtype)
+    fft_lengths = as_sizes(fft_lengths)
     if has_symbolic(fft_lengths):
         raise NotImplementedError(
             f"fft: given the lengths {tuple(fft_lengths)}, expected numbers: the program of a "
             "transform is made for one length. Export the function for constant lengths; other "
             "dimensions may be symbolic."
         )
-    return fft_p.bind(x, fft_type=kind, fft_lengths=tuple(map(operator.index, fft_lengths)))
+    return fft_p.bind(x, fft_type=kind, fft_lengths=fft_lengths)
 
 
 def _as_complex(x: ArrayLike, dtype: Any) -> ArrayLike:

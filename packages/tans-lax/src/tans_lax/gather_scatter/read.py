@@ -12,7 +12,7 @@ from tans_lax.gather_scatter.dimension_numbers import (
 )
 from tans_lax.gather_scatter.primitives import gather_p
 from tans_lax.sizes import size_vector
-from tans_xla.sizes import as_size
+from tans_xla.sizes import as_sizes
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Mode = str | GatherScatterMode | None
@@ -69,7 +69,7 @@ def gather(
         fill_value=fill_value,
         indices_are_sorted=indices_are_sorted,
         mode=mode,
-        slice_sizes=tuple(map(as_size, slice_sizes)),
+        slice_sizes=as_sizes(slice_sizes),
         unique_indices=unique_indices,
     )
 

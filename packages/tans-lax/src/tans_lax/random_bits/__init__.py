@@ -87,7 +87,7 @@ def rng_bit_generator(
     """
     key, bits = rng_bit_generator_p.bind(
         key,
-        shape=size_tuple("rng_bit_generator", shape),
+        shape=_drawn_shape("rng_bit_generator", shape),
         dtype=canonicalize(dtype),
         algorithm=RandomAlgorithm(algorithm),
         out_sharding=out_sharding,
@@ -115,4 +115,14 @@ def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Sequence[int]) -> Array:
       >>> rng_uniform(0.0, 1.0, (2, 3)).shape
       (2, 3)
     """
-    return rng_uniform_p.bind(a, b, shape=size_tuple("rng_uniform", shape))
+    return rng_uniform_p.bind(a, b, shape=_drawn_shape("rng_uniform", shape))
+
+
+def _drawn_shape(name: str, shape: Any) -> tuple[Any, ...]:
+    sizes = size_tuple(name, shape)
+    if any(type(n) is int and n < 0 for n in sizes):
+        raise TypeError(
+            f"{name}: given the shape {sizes}, expected sizes of at least 0. Check the expression "
+            "that made the shape."
+        )
+    return sizes

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any, Final
 
 from tans_core import Array, ArrayImpl, Primitive, is_evaluating, typeof
 from tans_lax.elementwise.identity import copy_p
-from tans_xla.sizes import as_size
+from tans_xla.sizes import as_ints, as_sizes
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Shape = tuple[int, ...]
@@ -44,8 +43,8 @@ def broadcast_in_dim(
       >>> lax.broadcast_in_dim(np.arange(2), (2, 3), (0,)).tolist()
       [[0, 0, 0], [1, 1, 1]]
     """
-    shape = tuple(map(as_size, shape))
-    dims = tuple(map(index, broadcast_dimensions))
+    shape = as_sizes(shape)
+    dims = as_ints(broadcast_dimensions)
     if list(dims) != sorted(dims) and typeof(operand).ndim == len(dims):
         order = sorted(range(len(dims)), key=dims.__getitem__)
         operand, dims = transpose(operand, order), tuple(sorted(dims))
@@ -76,6 +75,7 @@ def broadcast(operand: Value, sizes: Sequence[int], *, out_sharding: Any = None)
       [1, 1]
     """
     own = typeof(operand).shape
+    sizes = as_sizes(sizes)
     dims = range(len(sizes), len(sizes) + len(own))
     return broadcast_in_dim(operand, (*sizes, *own), dims, out_sharding=out_sharding)
 
@@ -128,7 +128,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
       (2, 3)
     """
     rank = max((len(shape) for shape in shapes), default=0)
-    padded = [(1,) * (rank - len(shape)) + tuple(map(as_size, shape)) for shape in shapes]
+    padded = [(1,) * (rank - len(shape)) + as_sizes(shape) for shape in shapes]
     out = []
     for sizes in zip(*padded, strict=True):
         different = {size for size in sizes if size != 1}
@@ -166,9 +166,9 @@ def reshape(
       >>> lax.reshape(np.arange(4), (2, 2)).tolist()
       [[0, 1], [2, 3]]
     """
-    new_sizes = tuple(map(as_size, new_sizes))
+    new_sizes = as_sizes(new_sizes)
     if dimensions is not None:
-        dimensions = tuple(map(index, dimensions))
+        dimensions = as_ints(dimensions)
         if dimensions == tuple(range(typeof(operand).ndim)):
             dimensions = None
     if dimensions is None and out_sharding is None and typeof(operand).shape == new_sizes:
@@ -218,7 +218,7 @@ def transpose(operand: Value, permutation: Sequence[int]) -> Value:
       >>> lax.transpose(np.zeros((2, 3)), (1, 0)).shape
       (3, 2)
     """
-    permutation = tuple(map(index, permutation))
+    permutation = as_ints(permutation)
     if permutation == tuple(range(len(permutation))) and len(permutation) == typeof(operand).ndim:
         return unchanged(operand)
     return transpose_p.bind(operand, permutation=permutation)
@@ -257,6 +257,7 @@ def expand_dims(array: Value, dimensions: Sequence[int]) -> Value:
       (1, 3)
     """
     own = typeof(array).shape
+    dimensions = as_ints(dimensions)
     dims = canonical_dims("expand_dims", dimensions, len(own) + len(dimensions))
     if not dims:
         return unchanged(array)
@@ -283,7 +284,7 @@ def rev(operand: Value, dimensions: Sequence[int]) -> Value:
       >>> lax.rev(np.arange(3), (0,)).tolist()
       [2, 1, 0]
     """
-    return rev_p.bind(operand, dimensions=tuple(map(index, dimensions)))
+    return rev_p.bind(operand, dimensions=as_ints(dimensions))
 
 
 def unchanged(x: Value) -> Value:
@@ -309,7 +310,7 @@ def canonical_dims(name: str, dims: Sequence[int], ndim: int) -> tuple[int, ...]
       ValueError: a dimension does not exist or is given twice.
     """
     out = []
-    for dim in map(index, dims):
+    for dim in as_ints(dims):
         if not -ndim <= dim < ndim:
             raise ValueError(
                 f"lax.{name}: given dimension {dim}; expected one from {-ndim} to {ndim - 1}. "

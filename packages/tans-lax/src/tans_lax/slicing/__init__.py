@@ -1,6 +1,5 @@
 """Slices of arrays: static slices, dynamic slices, dynamic updates, and their one-axis forms."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from tans_core import Primitive, typeof
 from tans_lax.slicing.start_indices import canonical_starts
 from tans_lax.slicing.window import Slice, ds
 from tans_xla import composite
-from tans_xla.sizes import as_size
+from tans_xla.sizes import as_int, as_size, as_sizes
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -64,9 +63,9 @@ def slice(
     """
     return slice_p.bind(
         operand,
-        start_indices=tuple(map(as_size, start_indices)),
-        limit_indices=tuple(map(as_size, limit_indices)),
-        strides=None if strides is None else tuple(map(as_size, strides)),
+        start_indices=as_sizes(start_indices),
+        limit_indices=as_sizes(limit_indices),
+        strides=None if strides is None else as_sizes(strides),
     )
 
 
@@ -160,7 +159,7 @@ def dynamic_slice(
       >>> lax.dynamic_slice(np.arange(5), (4,), (3,)).tolist()
       [2, 3, 4]
     """
-    sizes = tuple(map(as_size, slice_sizes))
+    sizes = as_sizes(slice_sizes)
     starts = canonical_starts(
         "dynamic_slice", typeof(operand).shape, start_indices, sizes, allow_negative_indices
     )
@@ -337,7 +336,7 @@ def dynamic_update_index_in_dim(
 
 
 def _canonical_axis(name: str, axis: int, ndim: int) -> int:
-    axis = operator.index(axis)
+    axis = as_int(axis)
     if not -ndim <= axis < ndim:
         raise IndexError(
             f"{name}: given axis {axis}, expected one of {-ndim} to {ndim - 1} for an operand "

@@ -1,11 +1,11 @@
 """Sorting: several arrays by lexicographic keys, and the largest elements of an axis."""
 
-import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
 from tans_core import Array, Primitive, typeof
 from tans_lax.axes import canonical_axis
+from tans_xla.sizes import as_int
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 
@@ -46,7 +46,7 @@ def sort(
     operands = tuple(operand) if is_sequence else (operand,)
     if not operands:
         raise TypeError("sort: given no arrays, expected at least one")
-    num_keys = operator.index(num_keys)
+    num_keys = as_int(num_keys)
     if not 1 <= num_keys <= len(operands):
         raise ValueError(
             f"sort: given num_keys={num_keys} for {len(operands)} arrays, expected between 1 and "
@@ -107,4 +107,4 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
       ([3, 3], [1, 2])
     """
     axis = canonical_axis("top_k", axis, typeof(operand))
-    return top_k_p.bind(operand, k=operator.index(k), axis=axis, is_stable=bool(is_stable))
+    return top_k_p.bind(operand, k=as_int(k), axis=axis, is_stable=bool(is_stable))

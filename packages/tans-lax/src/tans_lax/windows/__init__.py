@@ -12,7 +12,7 @@ from tans_lax.windows.padding import (
     dilated_size,
     padtype_to_pads,
 )
-from tans_xla.sizes import as_size
+from tans_xla.sizes import as_sizes
 
 type ArrayLike = Any  # array of the documented shape, tracer, NumPy array or Python scalar
 type Sizes = Sequence[int]
@@ -107,7 +107,7 @@ def window_params(
         "base_dilation": ones if base_dilation is None else base_dilation,
         "window_dilation": ones if window_dilation is None else window_dilation,
     }
-    params: dict[str, Any] = {name: tuple(map(as_size, value)) for name, value in sizes.items()}
+    params: dict[str, Any] = {name: as_sizes(value) for name, value in sizes.items()}
     for name, value in params.items():
         if len(value) != len(shape):
             raise TypeError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tans_xla.sizes import Size, as_size, max_size
+from tans_xla.sizes import Size, as_size_groups, max_size
 
 type Padding = tuple[tuple[Size, Size], ...]
 
@@ -60,4 +60,4 @@ def padtype_to_pads(
 
 def canonical_padding(padding: Sequence[Sequence[int]]) -> Padding:
     """Return explicit padding as a tuple of pairs of sizes."""
-    return tuple((as_size(low), as_size(high)) for low, high in padding)
+    return as_size_groups(padding, 2)

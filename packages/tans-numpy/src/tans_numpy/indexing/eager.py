@@ -8,8 +8,8 @@ from tans_core import ArrayImpl, eval_trace
 from tans_core.state import state
 from tans_lax.slicing import Slice
 from tans_numpy.indexing import recorded
-from tans_numpy.indexing.get import DEFAULT, Options, get, get_parsed
-from tans_numpy.indexing.plans import Plan, split_index
+from tans_numpy.indexing.get import DEFAULT, PROMISE, Options, get, get_parsed
+from tans_numpy.indexing.plans import FAR, Plan, split_index
 from tans_numpy.indexing.strategies import with_known_windows
 from tans_xla import jit
 
@@ -45,7 +45,8 @@ def getitem(x: Value, index: Any) -> Value:
         index = with_known_windows(index)
     if state.trace is not eval_trace or type(x) is not ArrayImpl:
         return _getitem_traced(x, index)
-    if kind is int or (kind is ArrayImpl and index.dtype.kind != "b"):
+    near = kind is int and -FAR <= index < FAR
+    if near or (kind is ArrayImpl and index.dtype.kind != "b"):
         return _element(x, index)
     plan, numbers, is_whole = split_index(index, x.shape)
     return x if is_whole else _reader(plan, DEFAULT)(x, *numbers)
@@ -77,7 +78,7 @@ _element: Final = jit(_index_array)
 
 def get_eager(x: Value, index: Any, options: Options) -> Value:
     """Index a concrete array."""
-    plan, numbers, is_whole = split_index(index, x.shape)
+    plan, numbers, is_whole = split_index(index, x.shape, clamps=options.mode is not PROMISE)
     return x if is_whole else _reader(plan, options)(x, *numbers)
 
 

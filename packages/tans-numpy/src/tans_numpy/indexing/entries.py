@@ -35,6 +35,7 @@ class _Only:
 
 ONLY: Final = _Only()
 _BOUNDS: Final = (int, type(None))
+_LONGEST_STEP: Final = (1 << 63) - 1  # that a program holds
 _REMEDY: Final = "Use ints, slices, None, ..., and integer or boolean arrays."
 
 
@@ -99,6 +100,8 @@ def span_of(index: slice, dim: Size) -> Span:
     size = len(range(start, stop, step))
     if not size:
         return Span(0, 0, 1)
+    if size == 1 and abs(step) > _LONGEST_STEP:
+        return Span(start, 1, 1)
     return Span(start if step > 0 else start + (size - 1) * step, size, step)
 
 

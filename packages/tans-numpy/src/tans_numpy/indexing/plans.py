@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tans_core import ArrayImpl
+from tans_core import ArrayImpl, dtypes
 from tans_lax.slicing import Slice
 from tans_numpy.indexing.entries import Entry, Parsed, Span, parse
 
@@ -23,6 +23,7 @@ type Split = tuple["Plan", list[Value], bool]
 # What stands in a plan for an integer or an array.
 _ARGUMENT: Final = "argument"
 _BOUNDS: Final = frozenset((int, type(None)))
+FAR: Final = 1 << 31  # indices beyond are no operands of 32 bits
 
 
 class Plan:
@@ -49,12 +50,14 @@ class Plan:
 _plan: Final = lru_cache(maxsize=4096)(Plan)
 
 
-def split_index(index: Any, shape: tuple[int, ...]) -> Split:
+def split_index(index: Any, shape: tuple[int, ...], clamps: bool = False) -> Split:
     """Return the plan of an index for an array of this shape, and its numbers.
 
-    The third result is whether the index takes all elements as they are.
+    The third result is whether the index takes all elements as they are. Where a mode says what
+    becomes of integers out of bounds (`clamps`), near ones stand for those that no operand holds.
 
     Raises:
+      OverflowError: there is such an integer, and no such mode.
       IndexError, NonConcreteBooleanIndexError, TypeError: as `parse`.
     """
     form: list[Any] = []
@@ -63,11 +66,11 @@ def split_index(index: Any, shape: tuple[int, ...]) -> Split:
         kind = type(item)
         if kind is int:
             form.append(int)
-            values.append(item)
+            values.append(item if -FAR <= item < FAR else _nearest(item, clamps))
         elif kind is slice:
             bounds = (type(item.start), type(item.stop), type(item.step))
             if not _BOUNDS.issuperset(bounds):
-                return _split(parse(index, shape), shape)
+                return _split(parse(index, shape), shape, clamps)
             form.append(item)
         elif item is None or item is Ellipsis:
             form.append(item)
@@ -75,7 +78,7 @@ def split_index(index: Any, shape: tuple[int, ...]) -> Split:
             form.append(item.shape)
             values.append(item)
         else:
-            return _split(parse(index, shape), shape)
+            return _split(parse(index, shape), shape, clamps)
     found = _split_form(tuple(form), shape)
     if not values:
         return found
@@ -100,7 +103,7 @@ def _stand_in(item: Any) -> Any:
     return np.broadcast_to(np.int32(0), item) if type(item) is tuple else item
 
 
-def _split(parsed: Parsed, shape: Sequence[int]) -> Split:
+def _split(parsed: Parsed, shape: Sequence[int], clamps: bool = False) -> Split:
     entries: list[Any] = []
     numbers: list[Value] = []
     is_whole = not parsed.new_dims
@@ -111,13 +114,13 @@ def _split(parsed: Parsed, shape: Sequence[int]) -> Split:
             continue
         n = None if entry is None else next(dims)
         is_whole = is_whole and type(entry) is Span and entry.is_whole(n)
-        planned, number = _without_number(entry, n)
+        planned, number = _without_number(entry, n, clamps)
         entries.append(planned)
         numbers += number
     return _plan(tuple(entries), parsed.new_dims, parsed.from_mask), numbers, is_whole
 
 
-def _without_number(entry: Entry, dim: int | None) -> tuple[Entry, list[Value]]:
+def _without_number(entry: Entry, dim: int | None, clamps: bool) -> tuple[Entry, list[Value]]:
     if entry is None:
         return None, []
     if type(entry) is Span:
@@ -126,7 +129,19 @@ def _without_number(entry: Entry, dim: int | None) -> tuple[Entry, list[Value]]:
         return entry._replace(low=None), [entry.low]
     if type(entry) is Slice:
         return Slice(None, entry.size, entry.stride), [entry.start]
-    return _ARGUMENT, [entry]
+    return _ARGUMENT, [_nearest(entry, clamps) if type(entry) is int else entry]
+
+
+def _nearest(index: int, clamps: bool) -> int:
+    info = np.iinfo(dtypes.default_int())
+    near = max(int(info.min), min(index, int(info.max)))
+    if near == index or clamps:
+        return near
+    raise OverflowError(
+        f"given the index {index}, expected {info.min} to {info.max}, the range of {info.dtype}. "
+        "Indices of existing elements are in it; to say what becomes of others, pass a mode: "
+        "x.at[i].get(mode='fill')."
+    )
 
 
 def _takes_number(entry: Entry) -> bool:

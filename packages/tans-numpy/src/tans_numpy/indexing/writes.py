@@ -16,7 +16,7 @@ from tans_numpy.indexing import recorded
 from tans_numpy.indexing.eager import is_eager
 from tans_numpy.indexing.entries import Parsed, parse
 from tans_numpy.indexing.get import Options
-from tans_numpy.indexing.plans import Plan, split_index
+from tans_numpy.indexing.plans import FAR, Plan, split_index
 from tans_numpy.indexing.update import update_masked, update_parsed
 from tans_numpy.operands import typed_scalar
 from tans_xla import jit
@@ -28,12 +28,12 @@ def write(x: Value, index: Any, method: str, values: Value, options: Options) ->
     """Combine values into the indexed places: one compiled entry on a concrete array."""
     if isinstance(values, list | tuple):
         values = np.asarray(values)
-    elif type(values) is int and not -(1 << 31) <= values < 1 << 31:
+    elif type(values) is int and not -FAR <= values < FAR:
         values = typed_scalar(values, x.dtype)  # an argument of an entry would be an int32
     dtype = _compute_dtype(x, values, method)
     eager = is_eager(x)
     kind = type(index)
-    if eager and kind is int:
+    if eager and kind is int and -FAR <= index < FAR:
         return _element_entry(method, options, dtype)(x, values, index)
     if not eager and recorded.can_replay(x):
         key = recorded.key_of(index)
@@ -44,7 +44,7 @@ def write(x: Value, index: Any, method: str, values: Value, options: Options) ->
         return fun(x, values, index)
     if not eager:
         return _write_at(x, values, parse(index, x.shape), method, options, dtype)
-    plan, numbers, _ = split_index(index, x.shape)
+    plan, numbers, _ = split_index(index, x.shape, clamps=True)
     return _entry(plan, method, options, dtype)(x, values, *numbers)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_numpy.aliases import alias
 from tans_numpy.creation import asarray
 from tans_numpy.dims import repeat_cases
 from tans_numpy.operands import (
@@ -102,7 +103,7 @@ def true_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return lax.div(x, y)
 
 
-divide = true_divide
+divide = alias(true_divide, "divide")
 
 
 @composite
@@ -187,7 +188,7 @@ def _nonzero(y: Any) -> Any:
     return lax.select(lax.eq(y, zero), one, y)
 
 
-mod = remainder
+mod = alias(remainder, "mod")
 
 
 @composite
@@ -255,7 +256,7 @@ def abs(x: ArrayLike, /) -> Array:
     return lax.abs(x)
 
 
-absolute = abs
+absolute = alias(abs, "absolute")
 
 
 @composite

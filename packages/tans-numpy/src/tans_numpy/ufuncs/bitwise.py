@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_numpy.aliases import alias
 from tans_numpy.ufuncs.makers import binary, unary
 from tans_numpy.ufuncs.universal import as_ufunc
 
@@ -22,7 +23,8 @@ bitwise_xor = as_ufunc(
     binary(lax.bitwise_xor, "bitwise_xor", "Compute ``x ^ y`` bit by bit.", _INTS), 2, 0
 )
 bitwise_not = unary(lax.bitwise_not, "bitwise_not", "Compute ``~x`` bit by bit.", _INTS)
-invert = bitwise_invert = bitwise_not
+invert = alias(bitwise_not, "invert")
+bitwise_invert = alias(bitwise_not, "bitwise_invert")
 
 
 def _integers(x: Any, y: Any) -> list[Any]:
@@ -36,7 +38,7 @@ def _shift_left(x: Any, y: Any) -> Any:
 
 
 left_shift = binary(_shift_left, "left_shift", "Shift the bits of `x` left by `y`.", _INTS)
-bitwise_left_shift = left_shift
+bitwise_left_shift = alias(left_shift, "bitwise_left_shift")
 
 
 def _shift_right(x: Any, y: Any) -> Any:
@@ -53,7 +55,7 @@ right_shift = binary(
     _INTS,
     ("x1", "x2"),
 )
-bitwise_right_shift = right_shift
+bitwise_right_shift = alias(right_shift, "bitwise_right_shift")
 
 
 def _count(x: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 
 import tans_lax as lax
 from tans_core import dtypes, typeof
+from tans_numpy.aliases import alias
 from tans_numpy.operands import (
     ArrayLike,
     broadcast_shapes,
@@ -30,18 +31,25 @@ cbrt = unary_inexact(lax.cbrt, "cbrt", "Compute the cube root.")
 sin = unary_inexact(lax.sin, "sin", "Compute the sine of an angle in radians.")
 cos = unary_inexact(lax.cos, "cos", "Compute the cosine of an angle in radians.")
 tan = unary_inexact(lax.tan, "tan", "Compute the tangent of an angle in radians.")
-arcsin = asin = unary_inexact(lax.asin, "arcsin", "Compute the inverse sine, in radians.")
-arccos = acos = unary_inexact(lax.acos, "arccos", "Compute the inverse cosine, in radians.")
-arctan = atan = unary_inexact(lax.atan, "arctan", "Compute the inverse tangent, in radians.")
+arcsin = unary_inexact(lax.asin, "arcsin", "Compute the inverse sine, in radians.")
+asin = alias(arcsin, "asin")
+arccos = unary_inexact(lax.acos, "arccos", "Compute the inverse cosine, in radians.")
+acos = alias(arccos, "acos")
+arctan = unary_inexact(lax.atan, "arctan", "Compute the inverse tangent, in radians.")
+atan = alias(arctan, "atan")
 sinh = unary_inexact(lax.sinh, "sinh", "Compute the hyperbolic sine.")
 cosh = unary_inexact(lax.cosh, "cosh", "Compute the hyperbolic cosine.")
 tanh = unary_inexact(lax.tanh, "tanh", "Compute the hyperbolic tangent.")
-arcsinh = asinh = unary_inexact(lax.asinh, "arcsinh", "Compute the inverse hyperbolic sine.")
-arccosh = acosh = unary_inexact(lax.acosh, "arccosh", "Compute the inverse hyperbolic cosine.")
-arctanh = atanh = unary_inexact(lax.atanh, "arctanh", "Compute the inverse hyperbolic tangent.")
-arctan2 = atan2 = binary_inexact(
+arcsinh = unary_inexact(lax.asinh, "arcsinh", "Compute the inverse hyperbolic sine.")
+asinh = alias(arcsinh, "asinh")
+arccosh = unary_inexact(lax.acosh, "arccosh", "Compute the inverse hyperbolic cosine.")
+acosh = alias(arccosh, "acosh")
+arctanh = unary_inexact(lax.atanh, "arctanh", "Compute the inverse hyperbolic tangent.")
+atanh = alias(arctanh, "atanh")
+arctan2 = binary_inexact(
     lax.atan2, "arctan2", "Compute the angle of the point (y, x), in radians.", "real", ("x1", "x2")
 )
+atan2 = alias(arctan2, "atan2")
 
 
 def _log10(x: Any) -> Any:
@@ -61,8 +69,10 @@ def _scaled(factor: float) -> Any:
     return lambda x: lax.mul(x, scalar_like(x, factor))
 
 
-deg2rad = radians = unary_inexact(_scaled(np.pi / 180), "deg2rad", "Convert degrees to radians.")
-rad2deg = degrees = unary_inexact(_scaled(180 / np.pi), "rad2deg", "Convert radians to degrees.")
+deg2rad = unary_inexact(_scaled(np.pi / 180), "deg2rad", "Convert degrees to radians.")
+radians = alias(deg2rad, "radians")
+rad2deg = unary_inexact(_scaled(180 / np.pi), "rad2deg", "Convert radians to degrees.")
+degrees = alias(rad2deg, "degrees")
 
 
 @composite

@@ -7,6 +7,7 @@ import numpy as np
 import tans_lax as lax
 from tans_core import Tracer, dtypes, typeof
 from tans_core.dtype_queries import issubdtype
+from tans_numpy.aliases import alias
 from tans_numpy.dims import repeat_to as _repeat
 from tans_numpy.operands import (
     ArrayLike,
@@ -121,7 +122,7 @@ def _power_by_squaring(x: Any, y: Any) -> Array:
     return lax.select(is_negative, lax.select(magnitude_one, unit, lax.full_like(unit, 0)), result)
 
 
-pow = power
+pow = alias(power, "pow")
 
 
 @composite

@@ -1,6 +1,5 @@
 """`scan`: a loop over the leading dimension of arrays that carries state."""
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ from tans_lax.control_flow.functions import (
 )
 from tans_lax.control_flow.scan.forwarding import forwarded
 from tans_lax.control_flow.scan.python_loop import scan_in_python
-from tans_xla.sizes import Size, as_size, is_symbolic
+from tans_xla.sizes import Size, as_int, as_size, is_symbolic
 from tans_xla.transfer.place import put_leaf
 
 type Carry = Any
@@ -248,7 +247,7 @@ def steps_per_iteration(unroll: Any, length: Size) -> int:
     """Return how many steps of a scan an iteration of the compiled loop does."""
     if isinstance(unroll, bool):
         return max(length, 1) if unroll and not is_symbolic(length) else 1
-    if not hasattr(unroll, "__index__") or operator.index(unroll) < 0:
+    if not hasattr(unroll, "__index__") or as_int(unroll) < 0:
         raise ValueError(
             message(
                 "scan",
@@ -257,6 +256,6 @@ def steps_per_iteration(unroll: Any, length: Size) -> int:
                 "Write unroll=4 for four steps per iteration, unroll=True for no loop at all.",
             )
         )
-    unroll = max(operator.index(unroll), 1)
+    unroll = max(as_int(unroll), 1)
     # What is left over of a symbolic length would be a symbolic number of steps.
     return unroll if length % unroll == 0 or not is_symbolic(length) else 1

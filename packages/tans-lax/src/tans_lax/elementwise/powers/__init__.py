@@ -1,11 +1,11 @@
 """Powers and roots: square, integer_pow, pow, reciprocal, sqrt, rsqrt, cbrt, one_minus_square."""
 
-from operator import index
 from typing import Any, Final
 
 from tans_core import Primitive, typeof
 from tans_lax.elementwise.accuracy import AccuracyMode, Tolerance
 from tans_lax.elementwise.operands import PYTHON_SCALARS, typed_scalar
+from tans_xla.sizes import as_int
 
 type Value = Any  # an array, a Python scalar or a tracer
 type Accuracy = Tolerance | AccuracyMode | None
@@ -49,7 +49,7 @@ def integer_pow(x: Value, y: int) -> Value:
       >>> float(lax.integer_pow(2.0, 3))
       8.0
     """
-    return integer_pow_p.bind(x, y=int(y) if type(y) is float and y == int(y) else index(y))
+    return integer_pow_p.bind(x, y=int(y) if type(y) is float and y == int(y) else as_int(y))
 
 
 def pow(x: Value, y: Value) -> Value:

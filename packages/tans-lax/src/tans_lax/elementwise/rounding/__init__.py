@@ -1,11 +1,11 @@
 """Rounding and inspection of floats: floor, ceil, round, is_finite, nextafter, reduce_precision."""
 
 from enum import IntEnum
-from operator import index
 from typing import Any, Final
 
 from tans_core import Primitive
 from tans_lax.elementwise.operands import PYTHON_SCALARS, adapt
+from tans_xla.sizes import as_int
 
 type Value = Any  # an array, a Python scalar or a tracer
 
@@ -126,5 +126,5 @@ def reduce_precision(operand: Value, exponent_bits: int, mantissa_bits: int) -> 
       1.0
     """
     return reduce_precision_p.bind(
-        operand, exponent_bits=index(exponent_bits), mantissa_bits=index(mantissa_bits)
+        operand, exponent_bits=as_int(exponent_bits), mantissa_bits=as_int(mantissa_bits)
     )

@@ -1,12 +1,12 @@
 """Eigenvalues and eigenvectors of Hermitian matrices."""
 
 import enum
-import operator
 from typing import Any, Final
 
 from tans_core import Array, Primitive, typeof
 from tans_lax.linalg.checks import check_square
 from tans_lax.linalg.matrices import symmetrized
+from tans_xla.sizes import as_ints
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
@@ -66,7 +66,7 @@ def eigh(
         )
     check_square("eigh", aval)
     if subset_by_index is not None:
-        start, stop = map(operator.index, subset_by_index)
+        start, stop = as_ints(subset_by_index)
         subset_by_index = (start, stop)
     v, w = eigh_p.bind(
         symmetrized(x) if symmetrize_input else x,

@@ -1,10 +1,10 @@
 """Singular values and vectors."""
 
 import enum
-import operator
 from typing import Any, Final
 
 from tans_core import Array, Primitive
+from tans_xla.sizes import as_ints
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
@@ -58,7 +58,7 @@ def svd(
       [4.0, 3.0]
     """
     if subset_by_index is not None:
-        start, stop = map(operator.index, subset_by_index)
+        start, stop = as_ints(subset_by_index)
         subset_by_index = (start, stop)
     outs = svd_p.bind(
         x,

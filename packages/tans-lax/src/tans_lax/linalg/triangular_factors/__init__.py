@@ -1,9 +1,9 @@
 """Factors of a row-permuted matrix: lower times upper triangular."""
 
-import operator
 from typing import Any, Final
 
 from tans_core import Array, Primitive
+from tans_xla.sizes import as_int
 
 type ArrayLike = Any  # array of the documented shape, tracer or NumPy array
 
@@ -54,5 +54,5 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
       >>> lu_pivots_to_permutation(np.array([2, 2]), 3).tolist()
       [2, 0, 1]
     """
-    size = operator.index(permutation_size)
+    size = as_int(permutation_size)
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=size)
