@@ -115,8 +115,28 @@ def test_candidates_of_the_approximate_search():
     values, indices = lax.approx_max_k(x, 10, aggregate_to_topk=False)
     assert values.shape == indices.shape == (2, 256)
     assert set(np.argsort(-x[0])[:10]) <= set(np.asarray(indices)[0].tolist())
-    text = jit(lambda x: lax.approx_max_k(x, 10)).trace(x).lower(lowering_platforms=("tpu",))
-    assert "ApproxTopK" in text.as_text()
+
+
+@pytest.mark.parametrize(
+    ("search", "worst", "order"),
+    [(lax.approx_max_k, "0xFF800000", "GT"), (lax.approx_min_k, "0x7F800000", "LT")],
+)
+def test_the_approximate_search_of_the_tpu_compiler(search, worst, order):
+    find = jit(lambda x: search(x, 10, reduction_dimension=0, recall_target=0.5))
+    text = find.trace(np.ones((64, 3), np.float32)).lower(lowering_platforms=("tpu",)).as_text()
+    wanted = [
+        "stablehlo.iota dim = 0 : tensor<64x3xi32>",
+        f"%cst = stablehlo.constant dense<{worst}> : tensor<f32>",
+        "%c = stablehlo.constant dense<-1> : tensor<i32>",
+        "@ApproxTopK(%arg0, %0, %cst, %c) {api_version = 4 : i32, backend_config = {"
+        "aggregate_to_topk = true, recall_target = 5.000000e-01 : f32, reduction_dim = 0 : i64, "
+        "reduction_input_size_override = -1 : i64, top_k = 10 : i64}, "
+        "called_computations = [@top_k_comparator]}",
+        f"stablehlo.compare {order}, %arg0, %arg1, FLOAT",
+        "return %1#0, %1#1 : tensor<10x3xf32>, tensor<10x3xi32>",
+    ]
+    for part in wanted:
+        assert part in text
 
 
 def test_approximate_search_has_derivatives_and_maps():
