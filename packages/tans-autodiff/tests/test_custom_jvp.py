@@ -203,3 +203,32 @@ def test_primal_output_must_have_the_function_structure():
     f.defjvp(lambda p, t: ((p[0],), (t[0],)))
     with pytest.raises(TypeError, match="structure"):
         grad(jit(f))(1.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit], ids=["eager", "jit"])
+def test_a_rule_may_give_a_constant_as_its_primal_result(wrap):
+    f = custom_jvp(lambda x: lax.mul(x, 2.0))
+    f.defjvp(lambda primals, tangents: (lax.full((), 3.0), tangents[0]))
+    x = np.arange(3, dtype=f32)
+    value, slope = jvp(wrap(f), (1.0,), (5.0,))
+    assert (float(value), float(slope)) == (3, 5)
+    assert float(wrap(grad(f))(1.0)) == 1
+    outs, slopes = jvp(wrap(vmap(f)), (x,), (x,))
+    np.testing.assert_array_equal(outs, [3, 3, 3])
+    np.testing.assert_array_equal(slopes, x)
+    total = lambda x: lax.reduce_sum(vmap(f)(x), (0,))  # noqa: E731
+    np.testing.assert_array_equal(wrap(grad(total))(x), [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [lambda p, t: (p[0], t[0]), lambda p, t: (lax.full((), 3.0), t[0])],
+    ids=["output", "tangent"],
+)
+def test_a_rule_that_maps_what_the_function_does_not(rule):
+    f = custom_jvp(lambda x: lax.full((), 3.0))
+    f.defjvp(rule)
+    x = np.arange(3, dtype=f32)
+    np.testing.assert_array_equal(jvp(vmap(f), (x,), (x,))[1], x)
+    with pytest.raises(ValueError, match=r"same for all; expected .* depend on the mapped"):
+        jvp(jit(vmap(f)), (x,), (x,))

@@ -70,3 +70,15 @@ def test_descending_bins_count_from_the_right_side():
 def test_half_precision_quantiles_are_computed_in_single():
     x = jnp.array([1.5, 0.5, 2.25], jnp.float16)
     assert jnp.quantile(x, 0.3) == np.float16(1.1)
+
+
+@pytest.mark.parametrize("make", [jnp.float32, jnp.asarray, lambda x: jnp.array(x, jnp.float32)])
+def test_constants_made_inside_of_a_derivative_rule_depend_on_no_tangent(make):
+    @tans_autodiff.custom_jvp
+    def f(x):
+        return 2 * x
+
+    f.defjvp(lambda primals, tangents: (make(3.0), tangents[0]))
+    value, pull = tans_autodiff.vjp(f, 1.0)
+    assert (float(value), float(pull(1.0)[0])) == (3, 1)
+    assert float(jit(tans_autodiff.grad(f))(1.0)) == 1

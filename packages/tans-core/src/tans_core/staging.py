@@ -319,9 +319,12 @@ def _lift(closed: ClosedJaxpr, moved: list[bool]) -> tuple[ClosedJaxpr, list[Any
 
 
 def recording_trace() -> JaxprTrace | None:
-    """Return the recording trace that operations on constants end in; None while evaluating."""
+    """Return the recording trace that operations on constants end in; None while evaluating.
+
+    One that has a parent records what touches its own values, and leaves the rest to the parent.
+    """
     trace: Trace | None = state.trace
-    while trace is not None and not isinstance(trace, JaxprTrace):
+    while trace is not None and (trace.parent is not None or not isinstance(trace, JaxprTrace)):
         trace = trace.parent
     return trace
 

@@ -40,10 +40,22 @@ class _Mapped:
         """Give the outputs the dimensions decided on, deciding now if nothing is."""
         if self.dims_out is None:
             self.dims_out = list(dims)
-        wanted = [d if w is None else w for d, w in zip(dims, self.dims_out, strict=True)]
-        if wanted != self.dims_out:
-            raise AssertionError("custom rule: an output is mapped, that of the function is not")
-        return [match_dim(self.axis, x, d, w) for x, d, w in zip(outs, dims, wanted, strict=True)]
+        pairs = zip(outs, dims, self.dims_out, strict=True)
+        return [self.matched(x, d, w) for x, d, w in pairs]
+
+    def matched(self, x: Value, dim: int | None, wanted: int | None) -> Value:
+        """Give one output, or its tangent, the dimension decided on."""
+        if wanted is None and dim is not None:
+            raise ValueError(
+                message(
+                    "custom derivative rule under vmap",
+                    f"an output {typeof(x).str_short()}, or its tangent, that differs between "
+                    "elements, where that of the function is the same for all",
+                    "outputs of the function that depend on the mapped argument like the rule's",
+                    "Let the function's output depend on it, for example x * 0 + output.",
+                )
+            )
+        return match_dim(self.axis, x, dim, wanted)
 
 
 class _MappedBody(_Mapped):
@@ -95,7 +107,7 @@ class _MappedJVP:
                 out_tangents.append(Zero(typeof(x).to_tangent()))
             else:
                 t, d = next(found)
-                out_tangents.append(match_dim(shared.axis, t, d, wanted))
+                out_tangents.append(shared.matched(t, d, wanted))
         return outs, out_tangents
 
     def _joined(
