@@ -70,6 +70,16 @@ def test_an_operand_that_a_result_takes_over_is_repeated_by_vmap(method):
     jax.jit(jax.vmap(call, in_axes=(0, None))).lower(X, jnp.ones(3))
 
 
+@pytest.mark.parametrize(
+    ("method", "loops", "calls"),
+    [("sequential", 1, 1), ("sequential_unrolled", 0, 2), ("broadcast_all", 0, 1)],
+)
+def test_rows_are_called_for_in_a_loop_one_by_one_or_at_once(method, loops, calls):
+    call = ffi.ffi_call("target", ROW, vmap_method=method)
+    text = jax.jit(jax.vmap(call)).lower(X).as_text()
+    assert (text.count("stablehlo.while"), text.count("custom_call @target")) == (loops, calls)
+
+
 def test_keys_are_given_as_their_words():
     call = ffi.ffi_call("target", ROW, vmap_method="broadcast_all")
     assert "tensor<2xui32>" in jax.jit(call).lower(jax.random.key(0)).as_text()

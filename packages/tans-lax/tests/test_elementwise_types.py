@@ -44,6 +44,11 @@ def test_results_are_weak_only_if_all_operands_are():
     assert lax.abs(1j).weak_type
     assert lax.select(True, 1.0, 2.0).weak_type
     assert not lax.integer_pow(np.float32(2), 2).weak_type
+    one = lax.add(1.0, 0.0)
+    assert lax.clamp(one, one, one).weak_type
+    strong = np.float32(1)
+    for operands in ((strong, one, one), (one, strong, one), (one, one, strong)):
+        assert not lax.clamp(*operands).weak_type
 
 
 @pytest.mark.parametrize(
