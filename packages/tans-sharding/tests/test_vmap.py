@@ -100,3 +100,23 @@ def test_shardings_of_a_mapped_jit_hold_for_what_is_not_mapped() -> None:
     total, twice = mapped(x, w)
     np.testing.assert_array_equal(total, x + w)
     np.testing.assert_array_equal(twice, 2 * w)
+
+
+@pytest.mark.parametrize("name", ["X", "Y"])
+def test_constraints_inside_of_a_mapped_shard_map(name: str) -> None:
+    mesh = tans.make_mesh((2, 4), ("X", "Y"), axis_types=(AxisType.Auto, AxisType.Auto))
+    x = np.arange(64, dtype=np.float32).reshape(4, 4, 4)
+    with tans.set_mesh(mesh):
+        part = tans.shard_map(
+            lambda v: lax.with_sharding_constraint(v * 2, P(None, None)),
+            in_specs=P(), out_specs=P(), axis_names={"X"},
+        )  # fmt: skip
+        mapped = tans.vmap(part, spmd_axis_name=name)
+        (outer,) = tans.make_jaxpr(mapped)(x).jaxpr.eqns
+        np.testing.assert_array_equal(tans.jit(mapped)(x), 2 * x)
+    inner = outer.params["jaxpr"].eqns[-1]
+    # An axis that the shard_map takes is used up by it; the other one is used inside.
+    taken = name == "X"
+    assert outer.params["in_specs"] == ((P("X"),) if taken else (P(None),))
+    assert inner.params["sharding"].spec == P(None if taken else "Y", None, None)
+    assert inner.invars[0].aval.shape == (2 if taken else 4, 4, 4)
