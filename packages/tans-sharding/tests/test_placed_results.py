@@ -10,6 +10,8 @@ import tans
 import tans.numpy as jnp
 from tans import P, lax
 from tans.sharding import communication, expect_communication
+from tans_random.implementations import find_implementation
+from tans_random.random_gamma import random_gamma
 
 INDICES = np.array([0, 2, 5, 15, 3, 3, 1, 9])
 HOST = np.arange(128, dtype=np.float32).reshape(16, 8)
@@ -152,3 +154,24 @@ def test_gradients_of_stacks(mesh: Any, name: str) -> None:
     plain = tans.grad(loss)(jnp.asarray(POSITIVE))
     assert str(tans.typeof(given)) == "float32[8@X,4,4]"
     np.testing.assert_allclose(given, plain, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("implementation", ["threefry2x32", "rbg"])
+def test_gamma_samples_lie_where_their_parameters_do(mesh: Any, implementation: str) -> None:
+    keys = tans.random.split(tans.random.key(0, impl=implementation), 8)
+    a = np.linspace(0.5, 4, 32).astype(np.float32).reshape(8, 4)
+    rowwise = tans.vmap(tans.random.gamma)
+    found = rowwise(tans.reshard(keys, P("X")), tans.reshard(a, P("X", "Y")))
+    assert str(tans.typeof(found)) == "float32[8@X,4@Y]"
+    if implementation == "threefry2x32":  # bits of rbg depend on the batch
+        np.testing.assert_allclose(found, rowwise(keys, a), rtol=1e-6)
+    one = tans.random.gamma(keys[0], tans.reshard(a, P("Y")))
+    assert str(tans.typeof(one)) == "float32[8@Y,4]"
+    np.testing.assert_allclose(one, tans.random.gamma(keys[0], a), rtol=1e-6)
+    with pytest.raises(tans.errors.ShardingTypeError, match="keys sharded as the parameters"):
+        random_gamma(
+            tans.reshard(tans.random.key_data(keys), P("X")),
+            tans.reshard(a, P("Y")),
+            find_implementation(implementation),
+            False,
+        )
