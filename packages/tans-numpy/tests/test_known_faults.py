@@ -1,5 +1,7 @@
 """Faults that other implementations have, each as a small input with its right answer."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,17 @@ def test_constants_made_inside_of_a_derivative_rule_depend_on_no_tangent(make):
     value, pull = tans_autodiff.vjp(f, 1.0)
     assert (float(value), float(pull(1.0)[0])) == (3, 1)
     assert float(jit(tans_autodiff.grad(f))(1.0)) == 1
+
+
+def test_functions_and_scalar_types_are_pickled_by_name():
+    public = {name: getattr(jnp, name) for name in jnp.__all__}
+    for name, value in public.items():
+        if callable(value):
+            assert pickle.loads(pickle.dumps(value)) is value, name
+
+
+def test_complex_places_of_an_interpolation_are_refused():
+    with pytest.raises(ValueError, match="given x of dtype complex64"):
+        jnp.interp(jnp.array([1 + 2j]), jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]))
+    values = jnp.interp(jnp.array([0.5]), jnp.array([0.0, 1.0]), jnp.array([0.0, 1j]))
+    np.testing.assert_array_equal(values, [0.5j])

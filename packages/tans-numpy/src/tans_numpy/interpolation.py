@@ -72,7 +72,7 @@ def interp(
       period: period of the places; `left` and `right` then have no effect.
 
     Raises:
-      ValueError: samples that are not vectors of one size, or period 0.
+      ValueError: samples that are not vectors of one size, complex places, or period 0.
 
     Example:
       >>> interp(1.5, jnp.array([1.0, 2.0]), jnp.array([10.0, 20.0]))
@@ -84,6 +84,11 @@ def interp(
         raise ValueError(
             f"interp: given samples of the shapes {typeof(xp).shape} and {typeof(fp).shape}, "
             "expected vectors of one size, at least 1."
+        )
+    if typeof(x).dtype.kind == "c" or typeof(xp).dtype.kind == "c":
+        raise ValueError(
+            f"interp: given x of dtype {typeof(x).dtype} and xp of dtype {typeof(xp).dtype}, "
+            "expected real places. Pass their real parts; only fp may be complex."
         )
     if isinstance(period, int | float) and period == 0:
         raise ValueError("interp: given period=0, expected another number.")

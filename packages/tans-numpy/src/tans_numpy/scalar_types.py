@@ -34,7 +34,8 @@ def _make(name: str, scalar: Any) -> Any:
         f"Scalar type {name}: a dtype, and a constructor of arrays of it.\n\n"
         "    Args:\n      x: scalar or nested sequence; the result is 0-d for a scalar.\n"
     )
-    return _ScalarMeta(name, (), {"dtype": np.dtype(scalar), "__doc__": doc})
+    names = {"dtype": np.dtype(scalar), "__doc__": doc, "__module__": "tans_numpy"}
+    return _ScalarMeta(name, (), names)
 
 
 bool_ = _make("bool", np.bool_)

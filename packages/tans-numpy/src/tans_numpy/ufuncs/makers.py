@@ -17,6 +17,7 @@ def _named(
     function: Any, name: str, summary: str, args: str, what: str, names: tuple[str, ...] = ()
 ) -> Any:
     function.__name__ = function.__qualname__ = name
+    function.__module__ = "tans_numpy"  # where pickles find it
     if names:
         function.__signature__ = signature(function).replace(
             parameters=[

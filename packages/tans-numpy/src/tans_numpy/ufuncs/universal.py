@@ -104,7 +104,7 @@ class ufunc(partial):  # noqa: N801  (NumPy's name)
     @property
     def is_builtin(self) -> bool:
         """Whether this package defines the function."""
-        return str(getattr(self._scalar, "__module__", None)).startswith("tans_numpy.")
+        return str(getattr(self._scalar, "__module__", None)).partition(".")[0] == "tans_numpy"
 
     def _facts(self) -> tuple[Any, ...]:
         return (self._scalar, self.__name__, self._nin, self._nout, self._nargs, self._identity)
