@@ -220,3 +220,8 @@ def test_products_of_integers_are_not_narrowed():
     with pytest.raises(TypeError, match=r"given preferred_element_type=int8 .*int32 and int32"):
         lax.dot(x, x, preferred_element_type=np.int8)
     assert lax.dot(x, x, preferred_element_type=np.float32).dtype == np.float32
+    narrow = np.ones((2, 2), np.int8)
+    for operands in ((x, narrow), (narrow, x)):
+        with pytest.raises(TypeError, match="given preferred_element_type=int16"):
+            lax.dot(*operands, preferred_element_type=np.int16)
+        assert lax.dot(*operands, preferred_element_type=np.int32).dtype == np.int32
