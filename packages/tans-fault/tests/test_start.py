@@ -178,6 +178,8 @@ def test_A19_an_id_that_is_taken_is_refused(job):
 def test_another_count_or_program_is_refused(job, env, error):
     made = job(2)
     made.start("start", 0, "20")
+    # The first to call sets the program; it calls at once when its coordinator listens.
+    roll_call.connect("127.0.0.1", made.port + 1, 60.0).close()
     second = made.start("start", 1, "20", **env)
     second.expect(error)
     assert second.wait() == 1
