@@ -22,6 +22,7 @@ from tans_core.errors import (
 from tans_core.promotion import join
 from tans_lax.conversion import as_type
 from tans_numpy.refusals import check_numbers, not_numbers
+from tans_xla.sizes import shown
 
 type Value = Any  # an array, a tracer, a NumPy array or scalar, or a Python scalar
 type ArrayLike = Any
@@ -41,14 +42,9 @@ def check_arraylike(name: str, *args: Value) -> None:
         if kind in _FAST or kind in PYTHON_SCALARS or is_value(x):
             continue
         raise TypeError(
-            f"{name}: argument {i} is {_shown(x)} of type {kind.__name__}; expected an array or a "
+            f"{name}: argument {i} is {shown(x)} of type {kind.__name__}; expected an array or a "
             "scalar. Convert it first: jnp.asarray(x)."
         )
-
-
-def _shown(x: Any) -> str:
-    text = repr(x)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def as_value(x: Value) -> Value:

@@ -146,9 +146,8 @@ def composite(
     compiled = make_cpp_function(jitted)
     compiled._jitted = jitted
 
-    call = python_frame(fun, jitted, compiled)
+    call: Any = python_frame(fun, jitted, compiled)
     # Operators test their operand first and then choose between the two in the same frame.
-    functools.update_wrapper(call, fun)
-    call.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess]
-    call.inline = fun  # pyright: ignore[reportFunctionMemberAccess]
+    call.compiled = compiled
+    call.inline = fun
     return call

@@ -46,7 +46,7 @@ def as_int(x: Any) -> int:
         return x
     if not hasattr(x, "__index__"):
         raise TypeError(
-            f"given {_shown(x)} of type {type(x).__name__}, expected an integer. Convert it with "
+            f"given {shown(x)} of type {type(x).__name__}, expected an integer. Convert it with "
             "int(x), and pass tuples only where several integers are asked for."
         )
     try:
@@ -55,7 +55,7 @@ def as_int(x: Any) -> int:
         if isinstance(x, Tracer):
             raise
         raise TypeError(
-            f"given {_shown(x)} of type {type(x).__name__}, expected an integer ({error}). Convert "
+            f"given {shown(x)} of type {type(x).__name__}, expected an integer ({error}). Convert "
             "it with int(x)."
         ) from None
 
@@ -100,12 +100,13 @@ def _several(values: Any) -> Any:
     if hasattr(values, "__iter__") and not single:
         return values
     raise TypeError(
-        f"given {_shown(values)} of type {type(values).__name__}, expected a sequence of integers. "
+        f"given {shown(values)} of type {type(values).__name__}, expected a sequence of integers. "
         "For a single one write (x,)."
     )
 
 
-def _shown(x: Any) -> str:
+def shown(x: Any) -> str:
+    """Return the text of a value for a message, cut where it is long."""
     text = repr(x)
     return text if len(text) <= 60 else text[:57] + "..."
 
